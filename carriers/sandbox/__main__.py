@@ -1,19 +1,14 @@
 """The sandbox's command line: `python -m carriers.sandbox --port 8100`."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from carriers.sandbox.journeys import DEFAULT_PACE, PACE_HELP, PACE_NAME, pace_of
 from carriers.sandbox.server import SandboxServer
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def serve(host: str, port: int, ledger: Path | None = None, pace: float = DEFAULT_PACE) -> None:

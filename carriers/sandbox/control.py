@@ -1,22 +1,16 @@
 """The sandbox's own endpoints: the ledger, the faults, and how parcels travel."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from carriers.sandbox.control_page import control_page
 from carriers.sandbox.fault_registry import read_armed_fault
 from carriers.sandbox.faults import BOTH
-from carriers.sandbox.http import json_response, text_response
+from carriers.sandbox.http import Request, Response, json_response, text_response
 from carriers.sandbox.pickup_points import POINTS
+from carriers.sandbox.state import State
 from carriers.sandbox.travel_control import answer_advance, answer_foreign, answer_journey
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from carriers.sandbox.http import Request, Response
-    from carriers.sandbox.state import State
 
 CONTROL_PATHS = (
     "/ledger",

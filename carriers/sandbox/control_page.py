@@ -1,7 +1,5 @@
 """The page that explains the sandbox."""
 
-from __future__ import annotations
-
 from carriers.sandbox.faults import fault_table
 from carriers.sandbox.journeys import JOURNEYS
 

@@ -1,19 +1,14 @@
 """Corrupts a response between the carrier and its client; each function turns a good response into a bad one."""
 
-from __future__ import annotations
-
 import functools
 import gzip
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from carriers.sandbox.http import Response, Transmission
 from carriers.sandbox.transmission import HUGE_BYTES
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Corruption = Callable[[Response], Response]
+Corruption = Callable[[Response], Response]
 
 DEPTH = 200_000
 REDIRECTED_PATH = "/redirected"

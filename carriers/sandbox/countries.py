@@ -1,7 +1,5 @@
 """Countries, the groups of them in the carriers' tables, and their postal codes."""
 
-from __future__ import annotations
-
 import re
 from zoneinfo import ZoneInfo
 

@@ -1,18 +1,12 @@
 """Draws beta's customs declaration CN23: one form, in copies on A4."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from reportlab.lib.pagesizes import A4
 
+from carriers.sandbox.label import Label
 from carriers.sandbox.page import BOLD, NOTICE, REGULAR, Page
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from carriers.sandbox.label import Label
 
 
 @dataclass(frozen=True)

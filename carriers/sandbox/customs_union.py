@@ -1,7 +1,5 @@
 """The places between which beta's parcels need a customs declaration."""
 
-from __future__ import annotations
-
 from carriers.sandbox.countries import EU, FRANCE, OVERSEAS
 
 # Postal codes outside the customs union, by their beginnings: the Canaries, Ceuta and Melilla; Livigno and Campione;

@@ -1,16 +1,12 @@
 """The armed faults, and the one that an operation meets."""
 
-from __future__ import annotations
-
 import threading
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from carriers.sandbox.faults import BOTH, Fault, Kind, fault_named, magic_in
 from carriers.sandbox.journeys import JOURNEYS, asked_for
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class FaultRequestError(ValueError):

@@ -15,19 +15,13 @@ nine characters, because beta's field holds 15.
 A parcel whose label was lost by a fault is never handed in, as nobody could print it.
 """
 
-from __future__ import annotations
-
 import enum
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from carriers.sandbox import corruption
-from carriers.sandbox.corruption import sent
+from carriers.sandbox.corruption import Corruption, sent
 from carriers.sandbox.http import Transmission
-
-if TYPE_CHECKING:
-    from carriers.sandbox.corruption import Corruption
 
 Carriers = tuple[str, ...]
 ALPHA: Carriers = ("alpha",)

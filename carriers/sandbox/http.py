@@ -1,14 +1,10 @@
 """One HTTP request and its response, as plain data."""
 
-from __future__ import annotations
-
 import enum
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any
 
 
 class Transmission(enum.Enum):

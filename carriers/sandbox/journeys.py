@@ -1,21 +1,12 @@
-"""The journeys that parcels travel, as data, and which of them a parcel takes."""
-
-from __future__ import annotations
+"""The journeys that parcels travel, as data."""
 
 import csv
 import math
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from carriers.sandbox.countries import FRANCE
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from carriers.sandbox.label import Label
 
 HOUR_S = 3600.0
 REAL_TIME = 1.0
@@ -75,13 +66,3 @@ def asked_for(text: str) -> str | None:
     """Return the journey that a magic reference names, whether there is such a one or not."""
     match = _MAGIC.fullmatch(" ".join(text.upper().split()))
     return match[1].lower() if match else None
-
-
-def journey_of(label: Label) -> str:
-    """Return the journey that the reference names, else the product's and the destination's usual one."""
-    asked = asked_for(label.reference)
-    if asked in JOURNEYS:
-        return asked
-    if label.pickup_point:
-        return RELAY
-    return HOME if label.recipient[-1] in FRANCE else PARTNER

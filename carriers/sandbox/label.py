@@ -1,9 +1,8 @@
 """Draws parcels' labels, 10 x 15 cm or on A4."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from reportlab.graphics.barcode.code128 import Code128
 from reportlab.lib.pagesizes import A4
@@ -11,9 +10,6 @@ from reportlab.lib.units import mm
 
 from carriers.sandbox.corruption import NO_PDF
 from carriers.sandbox.page import BOLD, HEIGHT_MM, MARGIN_MM, NOTICE, REGULAR, WIDTH_MM, Font, Page
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 PageFormat = Literal["10x15", "A4"]
 TITLE: Font = (BOLD, 6)

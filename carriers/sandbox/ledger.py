@@ -1,72 +1,21 @@
 """The append-only ledger of purchases, in memory and, when a path is given, in a file."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time
 from collections import OrderedDict, defaultdict
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
-from carriers.sandbox.journeys import HOME, REAL_TIME, UNSENT, journey_of
-from carriers.sandbox.parcel import Parcel, read_parcel
+from carriers.sandbox.journeys import REAL_TIME, UNSENT
+from carriers.sandbox.label import Label
+from carriers.sandbox.parcel import Parcel, Purchase, journey_of, purchase_of, read_parcel
 from carriers.sandbox.travel import Change, Way
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from carriers.sandbox.label import Label
 
 # Requests and labels are most of a purchase's size; they are kept of the latest parcels only.
 PARCELS_KEPT = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class Purchase:
-    """One parcel that a carrier made and will bill."""
-
-    carrier: str
-    tracking_number: str
-    reference: str  # alpha's shipperRef, beta's orderNumber
-    account: str
-    product_code: str
-    weight_kg: float
-    parcel_rank: int
-    parcel_count: int
-    made_at_s: float
-    findable_at_s: float  # until then the tracking service does not know the parcel
-    reservation_number: str = ""  # alpha's
-    is_misrouted: bool = False  # ordered to a pickup point under another address than the point's
-    journey: str = HOME
-    pace: float = REAL_TIME  # seconds of journey a second
-
-    def as_json(self, *, is_cancelled: bool) -> dict[str, Any]:
-        facts = asdict(self)
-        made_at = datetime.fromtimestamp(facts.pop("made_at_s"), UTC)
-        del facts["findable_at_s"]
-        facts["misrouted"] = facts.pop("is_misrouted")
-        return {**facts, "made_at": made_at.isoformat(timespec="milliseconds"), "cancelled": is_cancelled}
-
-
-def _purchase_of(parcel: Parcel, account: str, made_at_s: float, **facts: Any) -> Purchase:
-    label = parcel.label
-    return Purchase(
-        carrier=label.carrier,
-        tracking_number=label.tracking_number,
-        reference=label.order_reference,
-        account=account,
-        product_code=label.product_code,
-        weight_kg=label.weight_kg,
-        parcel_rank=label.rank,
-        parcel_count=label.count,
-        made_at_s=made_at_s,
-        reservation_number=parcel.reservation_number,
-        is_misrouted=bool(parcel.misrouted_by),
-        **facts,
-    )
 
 
 class Ledger:
@@ -100,7 +49,7 @@ class Ledger:
         facts = {"findable_at_s": now + findable_after_s, "pace": self.pace}
         journeys = [UNSENT if is_label_lost else journey_of(parcel.label) for parcel in parcels]
         made = [
-            (_purchase_of(parcel, account, now, journey=journey, **facts), parcel)
+            (purchase_of(parcel, account, now, journey=journey, **facts), parcel)
             for parcel, journey in zip(parcels, journeys, strict=True)
         ]
         with self._lock:

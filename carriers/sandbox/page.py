@@ -1,17 +1,12 @@
 """A PDF page drawn in millimetres, with the fonts that every PDF reader has."""
 
-from __future__ import annotations
-
 import io
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from anyascii import anyascii
 from reportlab.lib.units import mm
 from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.pdfgen.canvas import Canvas
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 WIDTH_MM, HEIGHT_MM, MARGIN_MM = 100, 150, 4  # of a label
 NOTICE = "SANDBOX - NOT VALID FOR SHIPPING"

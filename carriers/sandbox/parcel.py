@@ -1,16 +1,15 @@
-"""One sold parcel: what was asked for, and what was printed."""
+"""A sold parcel: what was asked for and printed, and its row in the ledger."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from carriers.sandbox.countries import FRANCE
 from carriers.sandbox.customs_form import CustomsForm
+from carriers.sandbox.journeys import HOME, JOURNEYS, PARTNER, REAL_TIME, RELAY, asked_for
 from carriers.sandbox.label import Label
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SECRETS = frozenset({"password", "contractNumber", "accountNumber"})
 
@@ -64,3 +63,58 @@ def without_secrets(request: Any) -> Any:
     if isinstance(request, list):
         return [without_secrets(item) for item in request]
     return float(request) if isinstance(request, Decimal) else request
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """One parcel that a carrier made and will bill."""
+
+    carrier: str
+    tracking_number: str
+    reference: str  # alpha's shipperRef, beta's orderNumber
+    account: str
+    product_code: str
+    weight_kg: float
+    parcel_rank: int
+    parcel_count: int
+    made_at_s: float
+    findable_at_s: float  # until then the tracking service does not know the parcel
+    reservation_number: str = ""  # alpha's
+    is_misrouted: bool = False  # ordered to a pickup point under another address than the point's
+    journey: str = HOME
+    pace: float = REAL_TIME  # seconds of journey a second
+
+    def as_json(self, *, is_cancelled: bool) -> dict[str, Any]:
+        facts = asdict(self)
+        made_at = datetime.fromtimestamp(facts.pop("made_at_s"), UTC)
+        del facts["findable_at_s"]
+        facts["misrouted"] = facts.pop("is_misrouted")
+        return {**facts, "made_at": made_at.isoformat(timespec="milliseconds"), "cancelled": is_cancelled}
+
+
+def purchase_of(parcel: Parcel, account: str, made_at_s: float, **facts: Any) -> Purchase:
+    label = parcel.label
+    return Purchase(
+        carrier=label.carrier,
+        tracking_number=label.tracking_number,
+        reference=label.order_reference,
+        account=account,
+        product_code=label.product_code,
+        weight_kg=label.weight_kg,
+        parcel_rank=label.rank,
+        parcel_count=label.count,
+        made_at_s=made_at_s,
+        reservation_number=parcel.reservation_number,
+        is_misrouted=bool(parcel.misrouted_by),
+        **facts,
+    )
+
+
+def journey_of(label: Label) -> str:
+    """Return the journey that the reference names, else the product's and the destination's usual one."""
+    asked = asked_for(label.reference)
+    if asked in JOURNEYS:
+        return asked
+    if label.pickup_point:
+        return RELAY
+    return HOME if label.recipient[-1] in FRANCE else PARTNER

@@ -1,7 +1,5 @@
 """The directory of pickup points that both carriers' point services, and the purchases, know."""
 
-from __future__ import annotations
-
 import csv
 import math
 import re

@@ -1,15 +1,11 @@
 """Some two thousand pickup points, the same ones each time: a few of each kind in every street of some sixty towns."""
 
-from __future__ import annotations
-
 import csv
 import math
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any
 
 POINTS_IN_A_TOWN = 18
 OVERSEAS = ("RE", "GP")  # beta has no pickup points there

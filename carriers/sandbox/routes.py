@@ -1,10 +1,8 @@
 """The sandbox's paths and their handlers."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from carriers.sandbox.alpha.points import answer_points as answer_alpha_points
@@ -21,13 +19,8 @@ from carriers.sandbox.beta.shipping import BLOCKS, BUY, CHECK, answer_beta
 from carriers.sandbox.beta.timeline import TIMELINE, answer_timeline
 from carriers.sandbox.control import CONTROL_PATHS, answer_control, answer_page
 from carriers.sandbox.corruption import REDIRECTED_PATH
-from carriers.sandbox.http import json_response
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from carriers.sandbox.http import Request, Response
-    from carriers.sandbox.state import State
+from carriers.sandbox.http import Request, Response, json_response
+from carriers.sandbox.state import State
 
 ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, ALPHA_POINTS_PATH = "/alpha/shipping", "/alpha/tracking", "/alpha/points"
 ALPHA_QUICKCOST_PATH = "/alpha/quickcost"

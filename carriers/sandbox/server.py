@@ -1,7 +1,5 @@
 """The sandbox's HTTP server: sockets, threads and connections."""
 
-from __future__ import annotations
-
 import logging
 import socket
 import socketserver
@@ -9,13 +7,15 @@ import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from carriers.sandbox.faults import BOTH
 from carriers.sandbox.http import Request, Response, text_response
 from carriers.sandbox.journeys import REAL_TIME
 from carriers.sandbox.ledger import Ledger
+from carriers.sandbox.parcel import Parcel
 from carriers.sandbox.routes import (
     ALPHA_POINTS_PATH,
     ALPHA_QUICKCOST_PATH,
@@ -31,11 +31,6 @@ from carriers.sandbox.routes import (
 )
 from carriers.sandbox.state import State
 from carriers.sandbox.transmission import Transmitter
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from carriers.sandbox.parcel import Parcel
 
 logger = logging.getLogger("carriers.sandbox")
 

@@ -1,26 +1,19 @@
 """The state that both carriers share: ledger, number ranges and faults; `perform` injects the faults."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from carriers.sandbox.fault_registry import FaultRegistry
+from carriers.sandbox.fault_registry import FaultRegistry, Injection, Operation
 from carriers.sandbox.faults import BOTH, Kind
 from carriers.sandbox.http import Response, Transmission
+from carriers.sandbox.ledger import Ledger
+from carriers.sandbox.parcel import Parcel
 from carriers.sandbox.tracking_numbers import NumberRange
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from carriers.sandbox.fault_registry import Injection, Operation
-    from carriers.sandbox.ledger import Ledger
-    from carriers.sandbox.parcel import Parcel
-
-    Handler = Callable[[Injection], Response]
+Handler = Callable[[Injection], Response]
 
 # A fault that buys nothing corrupts this; nothing of it is left.
 _NOTHING = Response(200, "text/plain", b"")

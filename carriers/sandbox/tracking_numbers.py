@@ -1,7 +1,5 @@
 """Tracking numbers in the carriers' formats, each handed out once."""
 
-from __future__ import annotations
-
 import threading
 import time
 

@@ -1,22 +1,15 @@
 """Sends a response over its socket, whole or with a network fault."""
 
-from __future__ import annotations
-
 import os
 import socket
 import struct
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
-from carriers.sandbox.http import Transmission
+from carriers.sandbox.http import Response, Transmission
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from carriers.sandbox.http import Response
-
-    Wait = Callable[[float], bool]  # for that many seconds; true when the sandbox is reset or closed meanwhile
+Wait = Callable[[float], bool]  # for that many seconds; true when the sandbox is reset or closed meanwhile
 
 HUGE_BYTES = 50_000_000
 CHUNK = b"A" * 65_536

@@ -1,17 +1,10 @@
 """The way of one parcel: its journey's steps at their times, on a clock that may run faster."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from carriers.sandbox.journeys import steps
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from carriers.sandbox.journeys import Step
-    from carriers.sandbox.ledger import Purchase
+from carriers.sandbox.journeys import Step, steps
+from carriers.sandbox.parcel import Purchase
 
 TICK_S = 0.002  # between steps that one call takes together
 

@@ -1,21 +1,16 @@
 """The control endpoints that move parcels: another journey, some steps at once, parcels that were sold elsewhere."""
 
-from __future__ import annotations
-
 import json
 import math
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from carriers.sandbox.faults import BOTH
-from carriers.sandbox.http import json_response
+from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.journeys import HOME, JOURNEYS
-from carriers.sandbox.ledger import Purchase
+from carriers.sandbox.parcel import Purchase
+from carriers.sandbox.state import State
 from carriers.sandbox.travel import Change
-
-if TYPE_CHECKING:
-    from carriers.sandbox.http import Request, Response
-    from carriers.sandbox.state import State
 
 MOST_STEPS = 100
 OLDEST_S = 1e9

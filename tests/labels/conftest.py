@@ -15,7 +15,7 @@ from pytest_django.fixtures import Settings
 from carriers.base import Carrier
 from carriers.sandbox.fault_registry import read_armed_fault
 from carriers.sandbox.label import Label
-from carriers.sandbox.ledger import Purchase
+from carriers.sandbox.parcel import Purchase
 from carriers.sandbox.routes import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import PurchasedLabel, Shipment

@@ -17,7 +17,7 @@ from django.utils import timezone
 from carriers import pdf
 from carriers.http.messages import UnreadableError
 from carriers.http.transport import Transport
-from carriers.sandbox.ledger import Purchase
+from carriers.sandbox.parcel import Purchase
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel

@@ -1,16 +1,11 @@
 """The events of a parcel as alpha's tracking service writes them."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
+from carriers.sandbox.alpha.soap import Elements
 from carriers.sandbox.countries import PARIS
 from carriers.sandbox.journeys import TEXTS
-
-if TYPE_CHECKING:
-    from carriers.sandbox.alpha import soap
-    from carriers.sandbox.travel import Happening, Way
+from carriers.sandbox.travel import Happening, Way
 
 FRENCH = "fr_FR"  # of the search, which takes any language
 APPOINTMENT = timedelta(hours=2)
@@ -18,10 +13,8 @@ MINUTE, DAY = "%d/%m/%Y %H:%M", "%d/%m/%Y"
 # The events that are the parcel's state for good.
 FINAL = ("delivered", "collected", "back at the sender")
 
-Fields = list[tuple[str, "soap.Tree"]]
 
-
-def events(way: Way, language: str) -> Fields:
+def events(way: Way, language: str) -> Elements:
     """Return the events of `trackSkybillV2`, oldest first, with personal details as the carrier adds them."""
     return [
         ("events", [*_head(happening, language), *_tail(happening), *_details(way, happening)])
@@ -29,7 +22,7 @@ def events(way: Way, language: str) -> Fields:
     ]
 
 
-def short_events(way: Way, language: str) -> Fields:
+def short_events(way: Way, language: str) -> Elements:
     """Return the events of a search, of fewer fields."""
     shown = language if language in TEXTS["announced"] else FRENCH
     return [("events", _head(happening, shown)) for happening in way.happened]
@@ -40,7 +33,7 @@ def is_taken_in_charge(way: Way) -> bool:
     return len(way.happened) > 1
 
 
-def _head(happening: Happening, language: str) -> Fields:
+def _head(happening: Happening, language: str) -> Elements:
     return [
         ("code", happening.step.codes["alpha"]),
         ("eventDate", _local(happening.at_s).isoformat(timespec="milliseconds")),
@@ -48,7 +41,7 @@ def _head(happening: Happening, language: str) -> Fields:
     ]
 
 
-def _tail(happening: Happening) -> Fields:
+def _tail(happening: Happening) -> Elements:
     is_final = happening.step.event in FINAL
     office, zip_code = ("Web Services", "") if happening.step.event == "announced" else ("SANDBOX LYON", "69007")
     return [
@@ -59,7 +52,7 @@ def _tail(happening: Happening) -> Fields:
     ]
 
 
-def _details(way: Way, happening: Happening) -> Fields:
+def _details(way: Way, happening: Happening) -> Elements:
     """Return the dates that clients may show, and personal data, which they may not."""
     start = _local(happening.at_s)
     match happening.step.event:
@@ -74,7 +67,7 @@ def _details(way: Way, happening: Happening) -> Fields:
     return []
 
 
-def _detail(name: str, value: str) -> Fields:
+def _detail(name: str, value: str) -> Elements:
     return [("infoCompList", [("name", name), ("value", value)])]
 
 

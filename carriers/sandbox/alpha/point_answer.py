@@ -1,16 +1,11 @@
 """One pickup point in alpha's answer: children in alphabetical order, the empty ones left out."""
 
-from __future__ import annotations
-
 from datetime import date, datetime, time
-from typing import TYPE_CHECKING
 
 from carriers.sandbox.alpha.point_tables import ALPHA_3
+from carriers.sandbox.alpha.soap import Elements, Tree
 from carriers.sandbox.countries import PARIS
-
-if TYPE_CHECKING:
-    from carriers.sandbox.alpha.soap import Tree
-    from carriers.sandbox.pickup_points import PickupPoint
+from carriers.sandbox.pickup_points import PickupPoint
 
 
 def point_tree(point: PickupPoint, distance_m: int) -> Tree:
@@ -32,11 +27,11 @@ def point_tree(point: PickupPoint, distance_m: int) -> Tree:
         "typeDePoint": "L" if point.is_locker else "P",
         "urlGoogleMaps": f"https://maps.example/?q={point.latitude},{point.longitude}",
     }
-    filled: list[tuple[str, Tree]] = [(name, value) for name, value in leaves.items() if value]
+    filled: Elements = [(name, value) for name, value in leaves.items() if value]
     return sorted([*filled, *_opening_hours(point), *_holidays(point)], key=lambda child: child[0])
 
 
-def _opening_hours(point: PickupPoint) -> list[tuple[str, Tree]]:
+def _opening_hours(point: PickupPoint) -> Elements:
     """Return the days, in any order, without those that are closed; a locker, whose access is open, has none."""
     if point.is_locker:
         return []
@@ -46,11 +41,11 @@ def _opening_hours(point: PickupPoint) -> list[tuple[str, Tree]]:
 
 def _day(day: int, spans: tuple[str, ...]) -> Tree:
     ends = [span.split("-") for span in spans]
-    periods: list[tuple[str, Tree]] = [("listeHoraireOuverture", [("debut", a), ("fin", b)]) for a, b in ends]
+    periods: Elements = [("listeHoraireOuverture", [("debut", a), ("fin", b)]) for a, b in ends]
     return [("horairesAsString", " ".join(spans)), ("jour", str(day)), *periods]
 
 
-def _holidays(point: PickupPoint) -> list[tuple[str, Tree]]:
+def _holidays(point: PickupPoint) -> Elements:
     if point.holiday is None:
         return []
     first, last = point.holiday

@@ -4,8 +4,6 @@ The page names 300 (an empty type or service), 302 (postal code), 306 and 307 (d
 320, 321 (weight), 601, 700 and 1500; which field each of the others belongs to is a choice.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

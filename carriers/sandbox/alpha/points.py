@@ -1,26 +1,20 @@
 """alpha's pickup point service: searches the relays of a place, looks one up by its code."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from carriers.sandbox.alpha import point_tables, service, soap, tables
 from carriers.sandbox.alpha.point_answer import point_tree
 from carriers.sandbox.alpha.point_tables import BY_SERVICE, DETAIL, DETAIL_INTER, FRENCH, INTER
 from carriers.sandbox.alpha.validation import validate_credentials
 from carriers.sandbox.countries import FRANCE
-from carriers.sandbox.fault_registry import Operation
+from carriers.sandbox.fault_registry import Injection, Operation
+from carriers.sandbox.http import Request, Response
 from carriers.sandbox.pickup_points import PickupPoint, near, point_of
+from carriers.sandbox.state import Handler, State
 
-if TYPE_CHECKING:
-    from carriers.sandbox.fault_registry import Injection
-    from carriers.sandbox.http import Request, Response
-    from carriers.sandbox.state import Handler, State
-
-    Fields = dict[str, str]
+Fields = dict[str, str]
 
 LOOKED_UP_QUALITY = "0"  # a good answer all the same
 # A code that asks for an error: F0601 is error 601.
@@ -106,7 +100,7 @@ def _look_up(state: State, message: soap.Message) -> Response:
 
 
 def _answer(operation: str, found: list[tuple[PickupPoint, int]], quality: str) -> Response:
-    points: list[tuple[str, soap.Tree]] = [("listePointRelais", point_tree(point, metres)) for point, metres in found]
+    points: soap.Elements = [("listePointRelais", point_tree(point, metres)) for point, metres in found]
     content: soap.Tree = [
         ("errorCode", "0"),
         ("errorMessage", "Code retour OK"),

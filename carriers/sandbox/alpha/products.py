@@ -3,22 +3,16 @@
 Which products the second knows is not published: here those that go to a door.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import datetime, time
-from typing import TYPE_CHECKING
 
 from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.validation import validate_credentials
 from carriers.sandbox.beta.delivery import after_working_days
 from carriers.sandbox.countries import COUNTRIES, PARIS, is_postal_code_of
-from carriers.sandbox.fault_registry import Operation
-
-if TYPE_CHECKING:
-    from carriers.sandbox.fault_registry import Injection
-    from carriers.sandbox.http import Request, Response
-    from carriers.sandbox.state import State
+from carriers.sandbox.fault_registry import Injection, Operation
+from carriers.sandbox.http import Request, Response
+from carriers.sandbox.state import State
 
 LIST = "calculateProducts"
 CHILDREN = (
@@ -116,7 +110,7 @@ def _codes(account: str, country: str) -> list[str]:
 
 def _product(code: str) -> tuple[str, soap.Tree]:
     """Write a product as the service does: without leading zeros, and without amounts on a test account."""
-    amounts: list[tuple[str, soap.Tree]] = [(name, "0.0") for name in ("amount", "amountTTC", "amountTVA")]
+    amounts: soap.Elements = [(name, "0.0") for name in ("amount", "amountTTC", "amountTVA")]
     return "productList", [*amounts, ("productCode", code.lstrip("0") or "0")]
 
 

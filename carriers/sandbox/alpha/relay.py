@@ -1,18 +1,12 @@
 """Compares a parcel's recipient with the relay that it is sent to."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 from anyascii import anyascii
 
 from carriers.sandbox.alpha import tables
+from carriers.sandbox.alpha.shipment import Fields, Shipment
 from carriers.sandbox.pickup_points import PickupPoint, point_of
-
-if TYPE_CHECKING:
-    from carriers.sandbox.alpha.shipment import Fields, Shipment
-
 
 NO_LOCKERS = ("5X", "6B")  # which are searched with type C
 

@@ -1,19 +1,13 @@
 """The parts that alpha's shipping and tracking services share: dispatch, faults, and the shape of answers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from carriers.sandbox.alpha import point_tables, soap, tables
+from carriers.sandbox.fault_registry import Operation
+from carriers.sandbox.http import Request, Response
+from carriers.sandbox.state import Handler, State
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from carriers.sandbox.fault_registry import Operation
-    from carriers.sandbox.http import Request, Response
-    from carriers.sandbox.state import Handler, State
-
-    Operations = Mapping[str, Callable[[State, soap.Message], Response]]
+Operations = Mapping[str, Callable[[State, soap.Message], Response]]
 
 
 def dispatch(state: State, request: Request, namespace: str, operations: Operations) -> Response:
@@ -32,7 +26,7 @@ def perform(state: State, namespace: str, operation: Operation, do: Handler) -> 
     return state.perform(operation, do, lambda fault: _refusal(namespace, operation.name, fault))
 
 
-def succeeded(namespace: str, operation: str, content: list[tuple[str, soap.Tree]]) -> Response:
+def succeeded(namespace: str, operation: str, content: soap.Elements) -> Response:
     return _answered(namespace, operation, 0, "SANDBOX: done", content)
 
 
@@ -40,9 +34,7 @@ def refused(namespace: str, operation: str, code: int, message: str) -> Response
     return _answered(namespace, operation, code, message, [])
 
 
-def _answered(
-    namespace: str, operation: str, code: int, message: str, content: list[tuple[str, soap.Tree]]
-) -> Response:
+def _answered(namespace: str, operation: str, code: int, message: str, content: soap.Elements) -> Response:
     return soap.response(namespace, operation, [("errorCode", str(code)), ("errorMessage", message), *content])
 
 

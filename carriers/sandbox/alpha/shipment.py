@@ -1,15 +1,10 @@
 """The shipment in a request of `shippingMultiParcelV4`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from carriers.sandbox.alpha import tables
-from carriers.sandbox.alpha.soap import SoapError, fields_of, leaf_text
-
-if TYPE_CHECKING:
-    from carriers.sandbox.alpha.soap import Message
+from carriers.sandbox.alpha.soap import Message, SoapError, fields_of, leaf_text
 
 Fields = dict[str, str]
 

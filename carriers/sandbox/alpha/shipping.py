@@ -1,10 +1,7 @@
 """alpha's shipping service: buys labels (`shippingMultiParcelV4`) and prints them again."""
 
-from __future__ import annotations
-
 import base64
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.relay import misrouted_by
@@ -12,12 +9,10 @@ from carriers.sandbox.alpha.shipment import Fields, Shipment, read_shipment
 from carriers.sandbox.alpha.validation import validate_credentials, validate_shipment
 from carriers.sandbox.countries import EU_TERRITORY
 from carriers.sandbox.fault_registry import Injection, Operation
+from carriers.sandbox.http import Request, Response
 from carriers.sandbox.label import Label, PageFormat, faulty_pdf
 from carriers.sandbox.parcel import Parcel, without_secrets
-
-if TYPE_CHECKING:
-    from carriers.sandbox.http import Request, Response
-    from carriers.sandbox.state import State
+from carriers.sandbox.state import State
 
 BUY = "shippingMultiParcelV4"
 REPRINT = "getReservedSkybillWithTypeAndModeAuth"
@@ -44,7 +39,7 @@ def _make(state: State, shipment: Shipment, injection: Injection) -> Response:
     parcels = [_parcel(shipment, index, number, reservation) for index, number in enumerate(numbers)]
     state.sell(parcels, shipment.one("headerValue")["accountNumber"], injection)
     has_labels = shipment.one("skybillParamsValue")["withReservation"] == "2"
-    results: list[tuple[str, soap.Tree]] = [
+    results: soap.Elements = [
         ("resultMultiParcelValue", _result(parcel.label, injection, has_label=has_labels)) for parcel in parcels
     ]
     return service.succeeded(tables.SHIPPING, BUY, [("reservationNumber", reservation), *results])
@@ -60,7 +55,7 @@ def _parcel(shipment: Shipment, index: int, number: str, reservation: str) -> Pa
     )
 
 
-def _result(label: Label, injection: Injection, *, has_label: bool) -> list[tuple[str, soap.Tree]]:
+def _result(label: Label, injection: Injection, *, has_label: bool) -> soap.Elements:
     number = ("skybillNumber", label.tracking_number)
     pdf = faulty_pdf(injection.name, label) if has_label else None
     if pdf is None:
@@ -126,7 +121,7 @@ def _reprint(state: State, message: soap.Message) -> Response:
         pdf = faulty_pdf(injection.name, *printed)
         if pdf is None:
             return service.succeeded(tables.SHIPPING, REPRINT, [])
-        content: list[tuple[str, soap.Tree]] = [("skybill", base64.b64encode(pdf).decode()), ("type", mode)]
+        content: soap.Elements = [("skybill", base64.b64encode(pdf).decode()), ("type", mode)]
         return service.succeeded(tables.SHIPPING, REPRINT, content)
 
     return service.perform(state, tables.SHIPPING, Operation("alpha", REPRINT, purchases[0].reference), reprint)

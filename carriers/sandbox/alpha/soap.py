@@ -1,9 +1,7 @@
 """Reads SOAP 1.1 requests strictly, and writes responses and faults, as alpha does."""
 
-from __future__ import annotations
-
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET  # for building only
 
 import defusedxml
@@ -11,11 +9,9 @@ from defusedxml.ElementTree import fromstring
 
 from carriers.sandbox.http import Request, Response
 
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
-
-    # The content of a response's element: text, or further elements. A list, because elements repeat.
-    Tree = str | list[tuple[str, "Tree"]]
+# The content of a response's element: text, or further elements. A list, because elements repeat.
+Tree = str | list[tuple[str, "Tree"]]
+Elements = list[tuple[str, Tree]]
 
 ENVELOPE = "http://schemas.xmlsoap.org/soap/envelope/"
 CONTENT_TYPE = "text/xml; charset=utf-8"

@@ -1,7 +1,5 @@
 """alpha's published tables, as the sandbox reads them: fields, products, error codes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from carriers.sandbox.countries import COUNTRIES, EUROPE, FRANCE, OVERSEAS

@@ -1,11 +1,8 @@
 """alpha's tracking service: finds parcels by reference, cancels a parcel, lists its events, proves its delivery."""
 
-from __future__ import annotations
-
 import base64
 import time
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from reportlab.lib.pagesizes import A4
 
@@ -13,15 +10,12 @@ from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.history import events, is_taken_in_charge, short_events
 from carriers.sandbox.alpha.validation import validate_credentials
 from carriers.sandbox.countries import PARIS
-from carriers.sandbox.fault_registry import Operation
+from carriers.sandbox.fault_registry import Injection, Operation
+from carriers.sandbox.http import Request, Response
 from carriers.sandbox.journeys import LANGUAGES
 from carriers.sandbox.page import NOTICE, REGULAR, Page
-
-if TYPE_CHECKING:
-    from carriers.sandbox.fault_registry import Injection
-    from carriers.sandbox.http import Request, Response
-    from carriers.sandbox.ledger import Purchase
-    from carriers.sandbox.state import Handler, State
+from carriers.sandbox.parcel import Purchase
+from carriers.sandbox.state import Handler, State
 
 MOST_FOUND = 10
 DELIVERED = ("delivered", "collected")
@@ -130,7 +124,7 @@ def _perform(state: State, name: str, reference: str, do: Handler) -> Response:
     return service.perform(state, tables.TRACKING, Operation("alpha", name, reference), do)
 
 
-def _succeeded(operation: str, content: list[tuple[str, soap.Tree]]) -> Response:
+def _succeeded(operation: str, content: soap.Elements) -> Response:
     return service.succeeded(tables.TRACKING, operation, content)
 
 
@@ -140,5 +134,5 @@ def _require(**values: str) -> None:
             raise soap.RefusalError(31, f"empty value: {name}")
 
 
-def _parcel(state: State, purchase: Purchase, language: str) -> list[tuple[str, soap.Tree]]:
+def _parcel(state: State, purchase: Purchase, language: str) -> soap.Elements:
     return [("skybillNumber", purchase.tracking_number), *short_events(state.ledger.way(purchase), language)]

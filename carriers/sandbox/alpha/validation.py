@@ -1,19 +1,13 @@
 """Validates a shipment as strictly as alpha's documents say."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from carriers.sandbox.alpha import tables
+from carriers.sandbox.alpha.shipment import Fields, Shipment
 from carriers.sandbox.alpha.soap import RefusalError
 from carriers.sandbox.countries import EU_TERRITORY, FRANCE, PARIS, is_postal_code_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from carriers.sandbox.alpha.shipment import Fields, Shipment
 
 RELAY_EUROPE = "49"
 

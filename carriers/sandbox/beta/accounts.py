@@ -4,8 +4,6 @@ They are those of the newer kind and those under a parent: here, contract number
 `CHILD`. The carrier does not publish the code with which it refuses a call without the number.
 """
 
-from __future__ import annotations
-
 import re
 
 SENDING_THEIR_NUMBER = ("NEW", "CHILD")

@@ -1,7 +1,5 @@
 """The shapes of beta's answers: messages, refusals, multipart."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from typing import Any

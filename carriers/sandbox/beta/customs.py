@@ -1,20 +1,15 @@
 """Validates a customs declaration, and returns the form that is printed from it."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from carriers.sandbox.beta import tables
+from carriers.sandbox.beta.json_request import Json
 from carriers.sandbox.beta.request_fields import EORI, SIZE_KEYS, Fields, read_fields
+from carriers.sandbox.beta.violations import Violations
 from carriers.sandbox.countries import COUNTRIES
 from carriers.sandbox.customs_form import CustomsForm
 from carriers.sandbox.customs_union import needs_customs
-
-if TYPE_CHECKING:
-    from carriers.sandbox.beta.json_request import Json
-    from carriers.sandbox.beta.violations import Violations
 
 EORI_NUMBER, BRITISH_EORI = r"[A-Z]{2}[A-Z0-9]{1,15}", r"GB[A-Z0-9]{1,15}"
 DECLARED_TWICE_EUR = 1000  # from this value on, goods to GB need the sender's number and GB's own

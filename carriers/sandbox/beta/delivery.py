@@ -3,21 +3,16 @@
 The page names the fields and `OK`; the other texts are a choice. It needs the contract's option `statutTunnelCommande`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from carriers.sandbox.beta.accounts import is_number_missing
 from carriers.sandbox.beta.information import FACTS, REFUSED
 from carriers.sandbox.fault_registry import Injection, Operation
-from carriers.sandbox.http import Response, json_response
-
-if TYPE_CHECKING:
-    from carriers.sandbox.http import Request
-    from carriers.sandbox.state import State
+from carriers.sandbox.http import Request, Response, json_response
+from carriers.sandbox.state import State
 
 DELIVERY = "getDateLivraison"
 SUNDAY = 6

@@ -1,9 +1,6 @@
 """beta's deposit slip: a PDF that lists parcels which the carrier takes over together."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING
 
 from reportlab.lib.pagesizes import A4
 
@@ -12,12 +9,9 @@ from carriers.sandbox.beta.json_request import MalformedError, read_request
 from carriers.sandbox.beta.validation import account_of, validate_credentials
 from carriers.sandbox.beta.violations import Violations
 from carriers.sandbox.fault_registry import Injection, Operation
-from carriers.sandbox.http import Response, json_response
+from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.page import BOLD, NOTICE, REGULAR, Page
-
-if TYPE_CHECKING:
-    from carriers.sandbox.http import Request
-    from carriers.sandbox.state import State
+from carriers.sandbox.state import State
 
 OPERATION = "generateBordereauByParcelsNumbers"
 INVALID_PARCEL = "50031"

@@ -1,7 +1,5 @@
 """beta's error codes and their texts."""
 
-from __future__ import annotations
-
 _MEANINGS = (
     (30000, 30000, "Wrong credentials"),
     (30007, 30007, "The contract is inactive"),

@@ -4,18 +4,13 @@ The page names the fields, not the text of a refusal, and says that an account o
 number gets a cut-down answer: here its kind alone.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from carriers.sandbox.beta.accounts import SENDING_THEIR_NUMBER
 from carriers.sandbox.fault_registry import Injection, Operation
-from carriers.sandbox.http import Response, json_response
-
-if TYPE_CHECKING:
-    from carriers.sandbox.http import Request
-    from carriers.sandbox.state import State
+from carriers.sandbox.http import Request, Response, json_response
+from carriers.sandbox.state import State
 
 INFORMATION = "additionalinformations"
 CREDENTIAL = ("apiKey", "login", "password")

@@ -1,14 +1,11 @@
 """Reads beta's JSON request strictly: encoding, types, no unknown fields."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from email.message import Message as MimeHeaders
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from carriers.sandbox.http import Request
+from carriers.sandbox.http import Request
 
 Json = dict[str, Any]
 

@@ -1,18 +1,13 @@
 """beta's linked parcels: one label request each, linked by fields of the request."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from carriers.sandbox.beta.json_request import Json
 from carriers.sandbox.beta.request_fields import LINK_KEYS, Fields, read_fields, small_number
 from carriers.sandbox.beta.tables import MOST_PARCELS
+from carriers.sandbox.beta.violations import Violations
 from carriers.sandbox.countries import OVERSEAS
-
-if TYPE_CHECKING:
-    from carriers.sandbox.beta.json_request import Json
-    from carriers.sandbox.beta.violations import Violations
-    from carriers.sandbox.ledger import Ledger
+from carriers.sandbox.ledger import Ledger
 
 TYPE, RANK, COUNT, FOLLOWERS = LINK_KEYS
 NOT_POSSIBLE = 30318

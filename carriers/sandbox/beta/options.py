@@ -1,16 +1,10 @@
 """Validates a parcel's options: insurance, the network abroad, words to the driver."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from carriers.sandbox.beta import tables
+from carriers.sandbox.beta.json_request import Json
+from carriers.sandbox.beta.violations import Violations
 from carriers.sandbox.countries import codes
 from carriers.sandbox.customs_union import OUTSIDE
-
-if TYPE_CHECKING:
-    from carriers.sandbox.beta.json_request import Json
-    from carriers.sandbox.beta.violations import Violations
 
 INSURED = codes("DOS CDS COL HD CORE CORI COLI")
 NOT_INSURED = codes("SX SS")

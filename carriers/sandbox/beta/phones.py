@@ -1,15 +1,10 @@
 """Validates phone numbers: their forms by country, and the orders that need the addressee's mobile number."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 from carriers.sandbox.beta import tables
-
-if TYPE_CHECKING:
-    from carriers.sandbox.beta.json_request import Json
-    from carriers.sandbox.beta.violations import Violations
+from carriers.sandbox.beta.json_request import Json
+from carriers.sandbox.beta.violations import Violations
 
 FRENCH_MOBILE = r"(0|\+330?)[67]\d{8}"
 FOREIGN_MOBILE = r"\+[1-9]\d{8,13}"

@@ -1,18 +1,12 @@
 """Validates a parcel's pickup point, and compares the addressee with it."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 from carriers.sandbox.beta import tables
+from carriers.sandbox.beta.json_request import Json
 from carriers.sandbox.beta.point_answer import type_of
+from carriers.sandbox.beta.violations import Violations
 from carriers.sandbox.pickup_points import PickupPoint, folded, point_of
-
-if TYPE_CHECKING:
-    from carriers.sandbox.beta.json_request import Json
-    from carriers.sandbox.beta.violations import Violations
-
 
 # The kinds that each code takes: HD takes every one.
 TAKEN = {

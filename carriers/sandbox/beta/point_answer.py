@@ -1,14 +1,10 @@
 """One pickup point in beta's answer."""
 
-from __future__ import annotations
-
 from datetime import date, datetime, time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from carriers.sandbox.countries import FRANCE, PARIS
-
-if TYPE_CHECKING:
-    from carriers.sandbox.pickup_points import PickupPoint
+from carriers.sandbox.pickup_points import PickupPoint
 
 WEEKDAYS = ("Lundi", "Mardi", "Mercredi", "Jeudi", "Vendredi", "Samedi", "Dimanche")
 NO_SPAN = "00:00-00:00"

@@ -4,18 +4,14 @@ The page names 101, 102, 201 and 202 (credentials), 124 (the id, or a network th
 (nothing there) and 1000; which field each of the others belongs to is a choice.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from carriers.sandbox.beta.accounts import is_number_missing
 from carriers.sandbox.countries import COUNTRIES
-
-if TYPE_CHECKING:
-    from carriers.sandbox.http import Request
+from carriers.sandbox.http import Request
 
 MISSING_ACCOUNT, MISSING_PASSWORD, WRONG_CREDENTIALS, NOT_ALLOWED = 101, 102, 201, 202
 WRONG_ID, NO_POINT, NOT_SERVED, SYSTEM = 124, 300, 203, 1000

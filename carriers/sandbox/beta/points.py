@@ -1,24 +1,18 @@
 """beta's pickup point service: searches the points of a place, looks one up by its code."""
 
-from __future__ import annotations
-
 import re
 import uuid
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from carriers.sandbox.beta import point_request
 from carriers.sandbox.beta.point_answer import point_json
 from carriers.sandbox.beta.point_request import NO_POINT, NOT_SERVED, SYSTEM, WRONG_ID, Fields, PointError
 from carriers.sandbox.countries import FRANCE
 from carriers.sandbox.fault_registry import Injection, Operation
-from carriers.sandbox.http import Response, json_response
+from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.pickup_points import POINTS, PickupPoint, near, point_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from carriers.sandbox.http import Request
-    from carriers.sandbox.state import State
+from carriers.sandbox.state import State
 
 SEARCH, LOOK_UP = "findRDVPointRetraitAcheminement", "findPointRetraitAcheminementByID"
 MOST_POINTS = 20

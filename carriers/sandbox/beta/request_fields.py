@@ -1,12 +1,7 @@
 """The request's `fields`: pairs of a documented key and a value."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from carriers.sandbox.beta.json_request import Json
-    from carriers.sandbox.beta.violations import Violations
+from carriers.sandbox.beta.json_request import Json
+from carriers.sandbox.beta.violations import Violations
 
 Fields = dict[str, str]
 

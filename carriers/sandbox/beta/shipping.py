@@ -1,9 +1,7 @@
 """beta's label service: buys a label (`generateLabel`) or only validates its request (`checkGenerateLabel`)."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from carriers.sandbox.beta import answers, tables
 from carriers.sandbox.beta.customs import customs_form
@@ -13,17 +11,11 @@ from carriers.sandbox.beta.pickup import misrouted_by
 from carriers.sandbox.beta.validation import account_of, validate_request
 from carriers.sandbox.corruption import NO_PDF
 from carriers.sandbox.customs_form import customs_form_pdf
-from carriers.sandbox.fault_registry import Operation
-from carriers.sandbox.http import Response, json_response
+from carriers.sandbox.fault_registry import Injection, Operation
+from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.label import Label, PageFormat, faulty_pdf
 from carriers.sandbox.parcel import Parcel, without_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from carriers.sandbox.fault_registry import Injection
-    from carriers.sandbox.http import Request
-    from carriers.sandbox.state import State
+from carriers.sandbox.state import State
 
 BUY, CHECK = "generateLabel", "checkGenerateLabel"
 FORBIDDEN = ("30000", "30007")  # a wrong key or a closed account, which a check answers with HTTP 403

@@ -1,15 +1,11 @@
 """beta's published tables, as the sandbox reads them: the request's shape, destinations, error codes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from carriers.sandbox.countries import COUNTRIES, EU, FRANCE, codes
-
-if TYPE_CHECKING:
-    from carriers.sandbox.label import PageFormat
+from carriers.sandbox.label import PageFormat
 
 NUMBER = (int, Decimal)
 _ADDRESS_FIELDS = "companyName lastName firstName line0 line1 line2 line3 city zipCode countryCode stateOrProvinceCode"

@@ -1,21 +1,16 @@
 """beta's timeline service: a parcel's steps and events, for its own contract."""
 
-from __future__ import annotations
-
 import json
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from carriers.sandbox.beta.timeline_answer import parcel_json
 from carriers.sandbox.fault_registry import Injection, Operation
-from carriers.sandbox.http import Response, json_response
+from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.journeys import LANGUAGES
-
-if TYPE_CHECKING:
-    from carriers.sandbox.http import Request
-    from carriers.sandbox.ledger import Purchase
-    from carriers.sandbox.state import State
+from carriers.sandbox.parcel import Purchase
+from carriers.sandbox.state import State
 
 TIMELINE = "timelineCompany"
 FOUND, MALFORMED, TOO_OLD, FOREIGN, UNKNOWN, WRONG_CREDENTIALS, NOT_ALLOWED, FAILURE = (

@@ -1,16 +1,12 @@
 """A parcel as beta's timeline service writes it."""
 
-from __future__ import annotations
-
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from carriers.sandbox.countries import PARIS
 from carriers.sandbox.journeys import PARTNER, TEXTS
-
-if TYPE_CHECKING:
-    from carriers.sandbox.ledger import Purchase
-    from carriers.sandbox.travel import Happening, Way
+from carriers.sandbox.parcel import Purchase
+from carriers.sandbox.travel import Happening, Way
 
 # The step that an event reaches; all others leave it where it is.
 REACHED = {

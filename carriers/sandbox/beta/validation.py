@@ -1,26 +1,21 @@
 """Validates the values of a label request as strictly as beta's documents say."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
+from collections.abc import Iterator
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from carriers.sandbox.beta import tables
 from carriers.sandbox.beta.accounts import is_number_missing
 from carriers.sandbox.beta.customs import validate_customs
+from carriers.sandbox.beta.json_request import Json
 from carriers.sandbox.beta.options import validate_options
 from carriers.sandbox.beta.phones import validate_addressees_mobile, validate_phones
 from carriers.sandbox.beta.pickup import validate_pickup
 from carriers.sandbox.beta.request_fields import ACCOUNT_NUMBER, read_fields, validate_fields
 from carriers.sandbox.beta.violations import Violations
 from carriers.sandbox.countries import COUNTRIES, FRANCE, OVERSEAS, PARIS, is_postal_code_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from carriers.sandbox.beta.json_request import Json
 
 MAGIC_CREDENTIALS = ("30000", "30007", "30008", "30009", "30700")
 # Printed too, though neither Latin-1 nor Latin letters.

@@ -1,7 +1,5 @@
 """The rules of beta that one request breaks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Changes to a valid request, by dotted path."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

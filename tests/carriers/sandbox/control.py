@@ -1,13 +1,10 @@
 """Requests to the sandbox: the ledger read, faults armed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import requests
 
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
+from carriers.sandbox.server import SandboxServer
 
 TIMEOUT_S = 60
 SESSION = requests.Session()  # keeps its connections

@@ -1,19 +1,15 @@
 """Valid purchases whose answers may be anything, sent by a client and over a bare socket."""
 
-from __future__ import annotations
-
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import requests
 
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import BUY, SOAP_HEADERS, alpha_order, envelope
 from tests.carriers.sandbox.beta.orders import beta_order
 from tests.carriers.sandbox.control import TIMEOUT_S, post
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
 
 CARRIERS = ("alpha", "beta")
 

@@ -1,22 +1,17 @@
 """Corrupted answers: from another server, unreadable, too large, incomplete or wrong."""
 
-from __future__ import annotations
-
 import base64
 import gzip
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import alpha_buy
 from tests.carriers.sandbox.beta.orders import BetaReply, beta_buy
 from tests.carriers.sandbox.control import arm, get, ledger
 from tests.carriers.sandbox.raw import CARRIERS, buy, raw_answer
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
 
 
 @pytest.mark.parametrize("carrier", CARRIERS)

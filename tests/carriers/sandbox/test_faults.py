@@ -1,23 +1,18 @@
 """Faults: asking for them by reference or control endpoint, and their effect on the ledger."""
 
-from __future__ import annotations
-
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import pytest
 import requests
 
 from carriers.sandbox.faults import FAULTS, Kind, fault_named, fault_table, magic_in
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import Reply, alpha_buy
 from tests.carriers.sandbox.beta.orders import beta_buy, linked
 from tests.carriers.sandbox.control import TIMEOUT_S, arm, get, ledger, post
 from tests.carriers.sandbox.raw import CARRIERS, buy, raw_answer
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
 
 
 @pytest.mark.parametrize(

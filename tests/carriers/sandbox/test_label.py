@@ -1,11 +1,9 @@
 """Labels as people and scanners read them."""
 
-from __future__ import annotations
-
 import base64
 import io
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pypdf
 import pypdfium2
@@ -14,11 +12,9 @@ import zxingcpp
 
 from carriers.sandbox.label import Label, label_pdf
 from carriers.sandbox.page import printable
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import RELAY, alpha_buy, product
 from tests.carriers.sandbox.beta.orders import beta_buy, linked
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
 
 LABEL = Label(
     carrier="alpha",

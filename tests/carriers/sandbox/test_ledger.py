@@ -1,9 +1,7 @@
 """The ledger: filters, concurrency, and the file that keeps it over a restart."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import requests
 
@@ -12,9 +10,6 @@ from carriers.sandbox.tracking_numbers import NumberRange, alpha_number
 from tests.carriers.sandbox.alpha.orders import PASSWORD, REFERENCE, alpha_buy, cancel, reprint
 from tests.carriers.sandbox.beta.orders import beta_buy
 from tests.carriers.sandbox.control import TIMEOUT_S, arm, get, ledger, post
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def count(sandbox: SandboxServer, **filters: str) -> int:

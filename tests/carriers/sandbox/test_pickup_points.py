@@ -1,15 +1,9 @@
 """The directory of pickup points."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from carriers.sandbox.countries import COUNTRIES, is_postal_code_of
 from carriers.sandbox.pickup_points import POINTS
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.control import get
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
 
 
 def test_some_two_thousand_points_of_every_kind_are_known() -> None:

@@ -1,7 +1,5 @@
 """The server: its page, limits, concurrency, logs and shutdown."""
 
-from __future__ import annotations
-
 import logging
 import re
 import signal
@@ -10,7 +8,8 @@ import sys
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -23,9 +22,6 @@ from tests.carriers.sandbox.beta.orders import beta_buy
 from tests.carriers.sandbox.control import TIMEOUT_S, arm, get, ledger, post
 from tests.carriers.sandbox.raw import connect
 from tests.support.programs import ended
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BETA_PATH = "/beta/2.0/generateLabel"
 URL_PATHS = [

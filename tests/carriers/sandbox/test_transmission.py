@@ -1,17 +1,11 @@
 """Network faults over real sockets: silence, resets, drips, cuts and floods."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 import requests
 
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.control import TIMEOUT_S, arm
 from tests.carriers.sandbox.raw import CARRIERS, buy, raw_answer
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
 
 MOST_DRIPPED = 2000  # bytes; one is sent every 10 ms until a busy machine has read the first
 

@@ -1,9 +1,8 @@
 """The way of parcels: journeys as data, the faster clock, the control endpoints, and a restart."""
 
-from __future__ import annotations
-
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -11,16 +10,13 @@ import requests
 
 from carriers import alpha, beta
 from carriers.sandbox.journeys import DEFAULT_PACE, JOURNEYS, LANGUAGES, TEXTS, asked_for, pace_of, steps
-from carriers.sandbox.ledger import Purchase
+from carriers.sandbox.parcel import Purchase
 from carriers.sandbox.server import SandboxServer
 from carriers.sandbox.travel import Change, Way
 from tests.carriers.sandbox.alpha.orders import alpha_buy, alpha_call
 from tests.carriers.sandbox.beta.orders import beta_buy
 from tests.carriers.sandbox.control import ledger, post
 from tests.carriers.sandbox.travel import FOREIGN, advance, change, foreign
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOUR_S = 3600.0
 CODES = {"alpha": alpha.tracking.CODES, "beta": beta.tracking.CODES}

@@ -1,13 +1,9 @@
 """Parcels of the sandbox that are moved on, sent elsewhere, and entered from elsewhere."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.control import post
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
 
 FOREIGN = {"alpha": "XU999999999FR", "beta": "6A88888888888"}
 

@@ -1,20 +1,16 @@
 """Valid requests to alpha, written by hand from its documents, and functions that send them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree as ET
 
+import requests
+
 from carriers.sandbox.countries import PARIS
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.changes import Changes, changed
 from tests.carriers.sandbox.control import post
-
-if TYPE_CHECKING:
-    import requests
-
-    from carriers.sandbox.server import SandboxServer
 
 SHIPPING = "http://cxf.shipping.soap.chronopost.fr/"
 TRACKING = "http://cxf.tracking.soap.chronopost.fr/"

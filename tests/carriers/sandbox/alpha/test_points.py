@@ -1,20 +1,16 @@
 """alpha's pickup point service: searches, look-ups and errors."""
 
-from __future__ import annotations
-
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from carriers.sandbox.alpha.point_tables import ALPHA_3, CHILDREN, MESSAGES
 from carriers.sandbox.countries import OVERSEAS, PARIS
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import ACCOUNT, PASSWORD, SOAP_HEADERS, Reply, envelope
 from tests.carriers.sandbox.control import arm, post
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
 
 POINTS = "http://cxf.rechercheBt.soap.chronopost.fr/"
 SEARCH, INTER, BY_SERVICE = list(CHILDREN)[:3]

@@ -1,17 +1,11 @@
 """alpha's price service: the products of a contract for a destination."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from carriers.sandbox.alpha.products import CHILDREN
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import ACCOUNT, PASSWORD, SOAP_HEADERS, Reply, envelope
 from tests.carriers.sandbox.control import post
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
 
 NAMESPACE = "http://cxf.quickcost.soap.chronopost.fr/"
 

@@ -1,13 +1,12 @@
 """alpha's relays as destinations, customs on its label, and the schema's order, as the ledger shows them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import requests
 
 from carriers.sandbox.alpha.relay import as_accepted
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import (
     RECIPIENT,
     REF,
@@ -17,11 +16,8 @@ from tests.carriers.sandbox.alpha.orders import (
     product,
     to,
 )
+from tests.carriers.sandbox.changes import Changes
 from tests.carriers.sandbox.control import TIMEOUT_S, get, ledger
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
-    from tests.carriers.sandbox.changes import Changes
 
 POINT: Changes = {
     **product("86", "0"),

@@ -1,18 +1,13 @@
 """alpha's reservations: one number for all parcels of a call, by which their labels are fetched again."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re
-from typing import TYPE_CHECKING
 
 import pypdf
 
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import alpha_buy, reprint
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
 
 
 def test_a_reservation_number_has_17_to_21_digits_and_comes_once(sandbox: SandboxServer) -> None:

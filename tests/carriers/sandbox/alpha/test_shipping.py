@@ -1,15 +1,13 @@
 """alpha's shipping service: purchases, faults and reprints."""
 
-from __future__ import annotations
-
 import base64
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
 from carriers.sandbox.alpha.tables import MESSAGES
 from carriers.sandbox.countries import PARIS
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import (
     ACCOUNT,
     EUROPE_RELAY,
@@ -32,9 +30,6 @@ from tests.carriers.sandbox.alpha.orders import (
 )
 from tests.carriers.sandbox.changes import GONE, Changes
 from tests.carriers.sandbox.control import arm, ledger
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
 
 
 def is_s10(number: str) -> bool:

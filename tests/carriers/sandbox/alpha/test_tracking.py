@@ -1,17 +1,16 @@
 """alpha's tracking service: search by reference, cancellation, events."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from carriers.sandbox.journeys import TEXTS
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import (
     BUY,
     SOAP_HEADERS,
     TRACKING,
+    Reply,
     alpha_buy,
     alpha_call,
     cancel,
@@ -20,10 +19,6 @@ from tests.carriers.sandbox.alpha.orders import (
 )
 from tests.carriers.sandbox.control import arm, ledger, post
 from tests.carriers.sandbox.travel import advance
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
-    from tests.carriers.sandbox.alpha.orders import Reply
 
 
 def test_a_parcel_is_found_by_its_reference(sandbox: SandboxServer) -> None:

@@ -1,13 +1,12 @@
 """alpha's refusals: broken rules by their code, malformed messages by a SOAP fault."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from carriers.sandbox.countries import PARIS
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import (
     BUY,
     EUROPE_RELAY,
@@ -31,10 +30,6 @@ from tests.carriers.sandbox.alpha.orders import (
 )
 from tests.carriers.sandbox.changes import GONE, Changes, changed
 from tests.carriers.sandbox.control import ledger, post
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
-
 
 TWO_DAYS_AGO = (datetime.now(PARIS) - timedelta(days=2)).strftime("%Y-%m-%dT%H:%M:%S")
 

@@ -1,20 +1,16 @@
 """Valid requests to beta, written by hand from its documents, and functions that send them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import requests
 
 from carriers.sandbox.countries import PARIS
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.changes import Changes, changed
 from tests.carriers.sandbox.control import post
-
-if TYPE_CHECKING:
-    import requests
-
-    from carriers.sandbox.server import SandboxServer
 
 
 def beta_order() -> dict[str, Any]:

@@ -1,11 +1,10 @@
 """beta's addressee: pickup points, mobile numbers, postal codes, the lines that are not printed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.beta.orders import (
     ADDRESSEE,
     AMERICAN,
@@ -17,11 +16,8 @@ from tests.carriers.sandbox.beta.orders import (
     beta_buy,
     beta_to,
 )
+from tests.carriers.sandbox.changes import Changes
 from tests.carriers.sandbox.control import get
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
-    from tests.carriers.sandbox.changes import Changes
 
 LINES: Changes = {f"{ADDRESSEE}.line{rank}": f"Line {rank}" for rank in range(4)}
 BELGIAN = {**beta_to("BE", "1000"), f"{ADDRESSEE}.mobileNumber": "+3222345678"}

@@ -1,13 +1,12 @@
 """beta's customs: where they are needed, what is refused, the form."""
 
-from __future__ import annotations
-
 import io
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pypdf
 import pytest
 
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.beta.orders import (
     ADDRESSEE,
     AMERICAN,
@@ -22,9 +21,6 @@ from tests.carriers.sandbox.beta.orders import (
 )
 from tests.carriers.sandbox.changes import GONE, Changes
 from tests.carriers.sandbox.control import get
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
 
 DECLARATION = "letter.customsDeclarations"
 EORI = "FR12345678900012"

@@ -1,15 +1,11 @@
 """beta's delivery service: the day of arrival, or a text that promises none."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.control import post
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
 
 LOGIN = {"login": "804735", "password": "secret"}
 DATA = {"zipCodeDest": "35000", "regateDepart": "690470", "depositDate": "2026-11-24"}

@@ -1,20 +1,16 @@
 """beta's deposit slip."""
 
-from __future__ import annotations
-
 import io
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pypdf
 import pytest
 
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.beta.orders import BetaReply, beta_buy
 from tests.carriers.sandbox.changes import GONE
 from tests.carriers.sandbox.control import post
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
 
 
 def slip(sandbox: SandboxServer, numbers: Any, api_key: str = "", **credentials: Any) -> BetaReply:

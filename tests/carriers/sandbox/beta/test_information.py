@@ -1,15 +1,11 @@
 """beta's account service: what an account includes, or a refusal of its credentials."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.control import arm, post
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
 
 LOGIN = {"login": "804735", "password": "secret"}
 

@@ -1,19 +1,15 @@
 """beta's pickup point service: searches, look-ups and errors."""
 
-from __future__ import annotations
-
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import requests
 
 from carriers.sandbox.beta.point_request import MESSAGES
 from carriers.sandbox.countries import PARIS
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.control import TIMEOUT_S, arm, post
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
 
 SEARCH, LOOK_UP = "findRDVPointRetraitAcheminement", "findPointRetraitAcheminementByID"
 TODAY = datetime.now(PARIS).strftime("%d/%m/%Y")

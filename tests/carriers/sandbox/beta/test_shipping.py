@@ -1,13 +1,12 @@
 """beta's label service: purchases, linked parcels, checks and faults."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from carriers.sandbox.beta.tables import DESTINATIONS
 from carriers.sandbox.customs_union import needs_customs
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.beta.orders import (
     ADDRESSEE,
     AMERICAN,
@@ -24,9 +23,6 @@ from tests.carriers.sandbox.beta.orders import (
 )
 from tests.carriers.sandbox.changes import GONE, Changes
 from tests.carriers.sandbox.control import ledger, post
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
 
 
 def test_a_purchase_returns_its_parts_and_is_entered_in_the_ledger(sandbox: SandboxServer) -> None:

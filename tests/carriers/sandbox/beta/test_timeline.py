@@ -1,19 +1,15 @@
 """beta's tracking service: whole timelines, and its errors."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import requests
 
 from carriers.sandbox.beta.timeline import MESSAGES
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.beta.orders import beta_buy
 from tests.carriers.sandbox.control import TIMEOUT_S, arm, post
 from tests.carriers.sandbox.travel import advance, foreign
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
 
 CONTRACT = {"login": "123456", "password": "secret"}
 NOBODYS = "6A00000000001"

@@ -1,15 +1,13 @@
 """beta's validation: refusals by code, cuts with a warning, bodies that can't be read."""
 
-from __future__ import annotations
-
 import io
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pypdf
 import pytest
 
 from carriers.sandbox.countries import PARIS
+from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.beta.orders import (
     ADDRESSEE,
     ARTICLE,
@@ -26,10 +24,6 @@ from tests.carriers.sandbox.beta.orders import (
 )
 from tests.carriers.sandbox.changes import GONE, Changes
 from tests.carriers.sandbox.control import ledger, post
-
-if TYPE_CHECKING:
-    from carriers.sandbox.server import SandboxServer
-
 
 YESTERDAY = (datetime.now(PARIS) - timedelta(days=1)).date().isoformat()
 DOS: Changes = {f"{SERVICE}.productCode": "DOS"}
