@@ -1,30 +1,39 @@
 """The sandbox's own endpoints: the ledger, the faults, and how parcels travel."""
 
 import json
+import math
+import time
 from collections.abc import Callable
 from typing import Any
 
 from carriers.sandbox.control_page import control_page
-from carriers.sandbox.fault_registry import read_armed_fault
-from carriers.sandbox.faults import BOTH
+from carriers.sandbox.fault_registry import ArmedFault
+from carriers.sandbox.faults import BOTH, fault_named
 from carriers.sandbox.http import Request, Response, json_response, text_response
+from carriers.sandbox.journeys import HOME, JOURNEYS
+from carriers.sandbox.parcel import Purchase
 from carriers.sandbox.pickup_points import POINTS
 from carriers.sandbox.state import State
-from carriers.sandbox.travel_control import answer_advance, answer_foreign, answer_journey
+from carriers.sandbox.travel import Change
 
-CONTROL_PATHS = (
-    "/ledger",
-    "/ledger/count",
-    "/ledger/parcel",
-    "/points",
-    "/control/faults",
-    "/control/collect",
-    "/control/journey",
-    "/control/advance",
-    "/control/parcel",
-    "/control/reset",
-    "/control/requests",
-)
+MOST_STEPS = 100
+OLDEST_S = 1e9
+Types = dict[str, tuple[type, ...]]
+_FAULT: Types = {
+    "fault": (str, int), "carrier": (str,), "operation": (str,), "reference": (str,), "rank": (int,),
+    "count": (int,), "delay_s": (int, float),
+}  # fmt: skip
+_FOREIGN: Types = {
+    "carrier": (str,), "tracking_number": (str,), "journey": (str,), "age_s": (int, float), "pace": (int, float),
+}  # fmt: skip
+
+
+class ControlError(ValueError):
+    """A request to one of these endpoints is malformed, or names a parcel that is not there."""
+
+    def __init__(self, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 def answer_page(state: State, request: Request) -> Response:
@@ -32,55 +41,47 @@ def answer_page(state: State, request: Request) -> Response:
 
 
 def answer_control(state: State, request: Request) -> Response:
-    routes: dict[tuple[str, str], Callable[[], Response]] = {
-        ("GET", "/ledger"): lambda: json_response(_rows(state, request)),
-        ("GET", "/ledger/count"): lambda: json_response({"count": len(_rows(state, request))}),
-        ("GET", "/ledger/parcel"): lambda: _parcel(state, request.query.get("tracking_number", "")),
-        ("GET", "/points"): lambda: json_response(_points(request)),
-        ("POST", "/control/collect"): lambda: _collect(state, request),
-        ("POST", "/control/journey"): lambda: answer_journey(state, request),
-        ("POST", "/control/advance"): lambda: answer_advance(state, request),
-        ("POST", "/control/parcel"): lambda: answer_foreign(state, request),
-        ("GET", "/control/requests"): lambda: json_response(state.counts()),
-        ("GET", "/control/faults"): lambda: json_response(state.faults.armed()),
-        ("POST", "/control/faults"): lambda: _arm(state, request),
-        ("DELETE", "/control/faults"): lambda: _done(state.faults.clear),
-        ("POST", "/control/reset"): lambda: _done(state.reset),
-    }
-    route = routes.get((request.method, request.path))
-    return route() if route else json_response({"error": "no such endpoint; GET / lists them"}, 404)
+    handler = _HANDLERS.get((request.method, request.path))
+    if handler is None:
+        return json_response({"error": "no such endpoint; GET / lists them"}, 404)
+    try:
+        return handler(state, request)
+    except ControlError as error:
+        return json_response({"error": str(error)}, error.status)
 
 
 def _rows(state: State, request: Request) -> list[dict[str, Any]]:
     filters = {name: request.query.get(name) for name in ("carrier", "reference")}
-    return [
-        row.as_json(is_cancelled=state.ledger.is_cancelled(row.carrier, row.tracking_number))
-        for row in state.ledger.find(**filters)
-    ]
+    return [_row(state, purchase) for purchase in state.ledger.find(**filters)]
 
 
-def _parcel(state: State, number: str) -> Response:
+def _row(state: State, purchase: Purchase) -> dict[str, Any]:
+    is_cancelled = state.ledger.is_cancelled(purchase.carrier, purchase.tracking_number)
+    return purchase.as_json(is_cancelled=is_cancelled)
+
+
+def _answer_parcel(state: State, request: Request) -> Response:
+    number = request.query.get("tracking_number", "")
     for carrier in BOTH:
-        parcel, row = state.ledger.parcel(carrier, number), state.ledger.purchase(carrier, number)
-        if parcel and row:
-            is_cancelled = state.ledger.is_cancelled(carrier, number)
-            return json_response({**row.as_json(is_cancelled=is_cancelled), **parcel.as_json()})
-    return json_response({"error": "no such parcel"}, 404)
+        parcel, purchase = state.ledger.parcel(carrier, number), state.ledger.purchase(carrier, number)
+        if parcel and purchase:
+            return json_response({**_row(state, purchase), **parcel.as_json()})
+    raise ControlError("no such parcel", 404)
 
 
-def _points(request: Request) -> list[dict[str, Any]]:
+def _answer_points(_: State, request: Request) -> Response:
     filters = {name: request.query[name] for name in ("carrier", "country", "status") if name in request.query}
     rows = (point.as_json() for point in POINTS)
-    return [row for row in rows if filters.items() <= row.items()]
+    return json_response([row for row in rows if filters.items() <= row.items()])
 
 
 def _collect(state: State, request: Request) -> Response:
     try:
         number = json.loads(request.body)["tracking_number"]
     except (ValueError, KeyError, TypeError):
-        return json_response({"error": "tracking_number: expected"}, 400)
+        raise ControlError("tracking_number: expected") from None
     if state.ledger.purchase("alpha", str(number)) is None:
-        return json_response({"error": "no such parcel"}, 404)
+        raise ControlError("no such parcel", 404)
     state.ledger.collect("alpha", number)
     return json_response({})
 
@@ -94,6 +95,126 @@ def _arm(state: State, request: Request) -> Response:
     try:
         armed = read_armed_fault(json.loads(request.body))
     except ValueError as error:
-        return json_response({"error": str(error)}, 400)
+        raise ControlError(str(error)) from None
     state.faults.arm(armed)
     return json_response({"fault": armed.fault.name, "is_made": armed.fault.is_made}, 201)
+
+
+def read_armed_fault(content: Any) -> ArmedFault:
+    """Read a fault from JSON; ControlError says what is wrong with it."""
+    if not isinstance(content, dict):
+        raise ControlError("a JSON object is expected")
+    given = {name: value for name, value in content.items() if value is not None}
+    _require_types(given, _FAULT)
+    carrier = given.get("carrier")
+    if carrier not in (None, *BOTH):
+        raise ControlError("carrier: alpha, beta or null")
+    fault = fault_named(str(given.pop("fault", "")), carrier)
+    if fault is None:
+        raise ControlError("fault: this carrier has none of that name")
+    return ArmedFault(fault, **given)
+
+
+def _require_types(content: dict[str, Any], types: Types) -> None:
+    for name, value in content.items():
+        if name not in types or isinstance(value, bool) or not isinstance(value, types[name]):
+            raise ControlError(f"{name}: unknown, or of the wrong type")
+
+
+def _answer_journey(state: State, request: Request) -> Response:
+    """Send a parcel on another journey from here on."""
+    return _changed(state, request, lambda content: Change(time.time(), journey=_journey(content)))
+
+
+def _answer_advance(state: State, request: Request) -> Response:
+    """Let a parcel take its next steps now."""
+    return _changed(state, request, lambda content: Change(time.time(), steps=_steps(content)))
+
+
+def _answer_foreign(state: State, request: Request) -> Response:
+    """Enter parcels that were sold elsewhere, one or a list of them."""
+    content = _read(request)
+    entered = [_foreign(state, item) for item in (content if isinstance(content, list) else [content])]
+    state.ledger.register(entered)
+    return json_response({"count": len(entered)}, 201)
+
+
+def _changed(state: State, request: Request, change_of: Callable[[dict[str, Any]], Change]) -> Response:
+    content = _read(request)
+    number = content.get("tracking_number") if isinstance(content, dict) else None
+    if not isinstance(number, str):
+        raise ControlError("tracking_number: expected")
+    found = (state.ledger.purchase(carrier, number) for carrier in BOTH)
+    parcel = next((parcel for parcel in found if parcel), None)
+    if parcel is None:
+        raise ControlError("no such parcel", 404)
+    state.ledger.change(parcel, change_of(content))
+    return json_response({"events": [happening.step.event for happening in state.ledger.way(parcel).happened]})
+
+
+def _read(request: Request) -> Any:
+    try:
+        return json.loads(request.body)
+    except (ValueError, RecursionError):
+        raise ControlError("JSON is expected") from None
+
+
+def _journey(content: dict[str, Any]) -> str:
+    journey = content.get("journey")
+    if not isinstance(journey, str) or journey not in JOURNEYS:
+        raise ControlError(f"journey: one of {', '.join(JOURNEYS)}")
+    return journey
+
+
+def _steps(content: dict[str, Any]) -> int:
+    steps = content.get("steps", 1)
+    if not isinstance(steps, int) or isinstance(steps, bool) or not 1 <= steps <= MOST_STEPS:
+        raise ControlError(f"steps: a number from 1 to {MOST_STEPS}")
+    return steps
+
+
+def _foreign(state: State, content: Any) -> Purchase:
+    if not isinstance(content, dict):
+        raise ControlError("a JSON object, or a list of them, is expected")
+    _require_types(content, _FOREIGN)
+    carrier, number = content.get("carrier"), content.get("tracking_number")
+    if carrier not in BOTH or not number:
+        raise ControlError("carrier: alpha or beta, and tracking_number: expected")
+    if state.ledger.purchase(carrier, number):
+        raise ControlError("tracking_number: there is such a parcel", 409)
+    age_s, pace = content.get("age_s", 0), content.get("pace", state.ledger.pace)
+    if not (0 <= age_s <= OLDEST_S and 0 < pace < math.inf):
+        raise ControlError(f"pace: above 0, age_s: from 0 to {OLDEST_S:g}")
+    made_at_s = time.time() - age_s
+    return Purchase(
+        carrier=carrier,
+        tracking_number=number,
+        reference="",
+        account="",  # every contract may ask for it
+        product_code="",
+        weight_kg=0,
+        parcel_rank=1,
+        parcel_count=1,
+        made_at_s=made_at_s,
+        findable_at_s=made_at_s,
+        journey=_journey({"journey": HOME, **content}),
+        pace=float(pace),
+    )
+
+
+_HANDLERS: dict[tuple[str, str], Callable[[State, Request], Response]] = {
+    ("GET", "/ledger"): lambda state, request: json_response(_rows(state, request)),
+    ("GET", "/ledger/count"): lambda state, request: json_response({"count": len(_rows(state, request))}),
+    ("GET", "/ledger/parcel"): _answer_parcel,
+    ("GET", "/points"): _answer_points,
+    ("POST", "/control/collect"): _collect,
+    ("POST", "/control/journey"): _answer_journey,
+    ("POST", "/control/advance"): _answer_advance,
+    ("POST", "/control/parcel"): _answer_foreign,
+    ("GET", "/control/requests"): lambda state, _: json_response(state.counts()),
+    ("GET", "/control/faults"): lambda state, _: json_response(state.faults.armed()),
+    ("POST", "/control/faults"): _arm,
+    ("DELETE", "/control/faults"): lambda state, _: _done(state.faults.clear),
+    ("POST", "/control/reset"): lambda state, _: _done(state.reset),
+}
+CONTROL_PATHS = {path for _, path in _HANDLERS}

@@ -5,12 +5,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from carriers.sandbox.faults import BOTH, Fault, Kind, fault_named, magic_in
+from carriers.sandbox.faults import Fault, Kind, fault_named, magic_in
 from carriers.sandbox.journeys import JOURNEYS, asked_for
-
-
-class FaultRequestError(ValueError):
-    """A request to arm a fault is malformed."""
 
 
 @dataclass(frozen=True)
@@ -116,26 +112,3 @@ def _magic(operation: Operation) -> Injection:
             return Injection(fault, fault.delay_s)
     journeys = filter(None, map(asked_for, operation.texts))
     return NO_FAULT if all(journey in JOURNEYS for journey in journeys) else UNKNOWN
-
-
-_FIELDS: dict[str, tuple[type, ...]] = {
-    "fault": (str, int), "carrier": (str,), "operation": (str,), "reference": (str,), "rank": (int,),
-    "count": (int,), "delay_s": (int, float),
-}  # fmt: skip
-
-
-def read_armed_fault(content: Any) -> ArmedFault:
-    """Read a fault from the control endpoint's JSON; FaultRequestError says what is wrong with it."""
-    if not isinstance(content, dict):
-        raise FaultRequestError("a JSON object is expected")
-    given = {name: value for name, value in content.items() if value is not None}
-    for name, value in given.items():
-        if name not in _FIELDS or isinstance(value, bool) or not isinstance(value, _FIELDS[name]):
-            raise FaultRequestError(f"{name}: unknown, or of the wrong type")
-    carrier = given.get("carrier")
-    if carrier not in (None, *BOTH):
-        raise FaultRequestError("carrier: alpha, beta or null")
-    fault = fault_named(str(given.pop("fault", "")), carrier)
-    if fault is None:
-        raise FaultRequestError("fault: this carrier has none of that name")
-    return ArmedFault(fault, **given)

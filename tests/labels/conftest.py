@@ -13,7 +13,7 @@ from django.db import OperationalError, connection, connections
 from pytest_django.fixtures import Settings
 
 from carriers.base import Carrier
-from carriers.sandbox.fault_registry import read_armed_fault
+from carriers.sandbox.control import read_armed_fault
 from carriers.sandbox.label import Label
 from carriers.sandbox.parcel import Purchase
 from carriers.sandbox.routes import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH
@@ -64,9 +64,7 @@ class Sandbox:
 
     def printed(self, parcel: Purchase) -> Label:
         """Return the facts on a parcel's label."""
-        label = self.server.state.ledger.label(parcel.carrier, parcel.tracking_number)
-        assert label is not None
-        return label
+        return self.server.parcel(parcel.tracking_number).label
 
 
 @pytest.fixture(scope="session")
