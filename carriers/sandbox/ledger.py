@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from carriers.sandbox.journeys import REAL_TIME, UNSENT
-from carriers.sandbox.label import Label
 from carriers.sandbox.parcel import Parcel, Purchase, journey_of, purchase_of, read_parcel
 from carriers.sandbox.travel import Change, Way
 
@@ -19,7 +18,7 @@ PARCELS_KEPT = 20_000
 
 
 class Ledger:
-    """The purchases, safe for threads; with a file, every line is written before the call returns."""
+    """The purchases, safe for threads; with a file, every event is written before the call returns."""
 
     def __init__(self, path: Path | None = None, pace: float = REAL_TIME) -> None:
         self._lock = threading.Lock()
@@ -37,8 +36,7 @@ class Ledger:
         self._by_number: dict[tuple[str, str], Purchase] = {}
         self._by_reservation: dict[str, list[Purchase]] = defaultdict(list)
         self._parcels: OrderedDict[tuple[str, str], Parcel] = OrderedDict()
-        self._cancelled: set[tuple[str, str]] = set()
-        self._collected: set[tuple[str, str]] = set()
+        self._marks: set[tuple[str, str, str]] = set()  # cancelled or collected, carrier and number
         self._changes: dict[tuple[str, str], list[Change]] = defaultdict(list)
 
     def record(
@@ -49,54 +47,37 @@ class Ledger:
         facts = {"findable_at_s": now + findable_after_s, "pace": self.pace}
         journeys = [UNSENT if is_label_lost else journey_of(parcel.label) for parcel in parcels]
         made = [
-            (purchase_of(parcel, account, now, journey=journey, **facts), parcel)
+            {**asdict(purchase_of(parcel, account, now, journey=journey, **facts)), "parcel": asdict(parcel)}
             for parcel, journey in zip(parcels, journeys, strict=True)
         ]
-        with self._lock:
-            self._write([{"event": "made", **asdict(purchase), "parcel": asdict(parcel)} for purchase, parcel in made])
-            for purchase, parcel in made:
-                self._enter(purchase, parcel)
+        self._append("made", *made)
 
     def register(self, parcels: Sequence[Purchase]) -> None:
         """Enter parcels that were sold elsewhere: they can be tracked, and are no purchases."""
-        with self._lock:
-            self._write([{"event": "registered", **asdict(parcel)} for parcel in parcels])
-            self._by_number.update({(parcel.carrier, parcel.tracking_number): parcel for parcel in parcels})
+        self._append("registered", *map(asdict, parcels))
 
     def change(self, parcel: Purchase, change: Change) -> None:
         """Enter a change of a parcel's way."""
         key = {"carrier": parcel.carrier, "tracking_number": parcel.tracking_number}
-        with self._lock:
-            self._write([{"event": "changed", **key, "change": asdict(change)}])
-            self._changes[parcel.carrier, parcel.tracking_number].append(change)
+        self._append("changed", {**key, "change": asdict(change)})
+
+    def cancel(self, carrier: str, number: str) -> None:
+        self._append("cancelled", {"carrier": carrier, "tracking_number": number})
+
+    def collect(self, carrier: str, number: str) -> None:
+        """Enter that the carrier has taken a parcel in charge."""
+        self._append("collected", {"carrier": carrier, "tracking_number": number})
+
+    def clear(self) -> None:
+        """Start an empty ledger; the file keeps the earlier entries."""
+        self._append("reset", {})
 
     def way(self, parcel: Purchase) -> Way:
         """Return a parcel's way until now; a cancelled one is not handed in."""
         key = (parcel.carrier, parcel.tracking_number)
         with self._lock:
-            changes, is_cancelled = list(self._changes.get(key, [])), key in self._cancelled
+            changes, is_cancelled = list(self._changes.get(key, [])), self.is_cancelled(*key)
         return Way(parcel, changes, parcel.made_at_s if is_cancelled else time.time())
-
-    def cancel(self, carrier: str, number: str) -> None:
-        self._mark("cancelled", carrier, number)
-
-    def collect(self, carrier: str, number: str) -> None:
-        """Enter that the carrier has taken a parcel in charge."""
-        self._mark("collected", carrier, number)
-
-    def _mark(self, event: str, carrier: str, number: str) -> None:
-        with self._lock:
-            self._write([{"event": event, "carrier": carrier, "tracking_number": number}])
-            self._marks(event).add((carrier, number))
-
-    def _marks(self, event: str) -> set[tuple[str, str]]:
-        return self._cancelled if event == "cancelled" else self._collected
-
-    def clear(self) -> None:
-        """Start an empty ledger; the file keeps the earlier entries."""
-        with self._lock:
-            self._write([{"event": "reset"}])
-            self._forget()
 
     def find(self, *, carrier: str | None = None, reference: str | None = None) -> list[Purchase]:
         with self._lock:
@@ -127,25 +108,55 @@ class Ledger:
         with self._lock:
             return self._parcels.get((carrier, number))
 
-    def label(self, carrier: str, number: str) -> Label | None:
-        parcel = self.parcel(carrier, number)
-        return parcel.label if parcel else None
-
     def reserved(self, reservation_number: str) -> list[Purchase]:
         """Return the parcels of alpha's reservation."""
         with self._lock:
             return list(self._by_reservation.get(reservation_number, []))
 
     def is_cancelled(self, carrier: str, number: str) -> bool:
-        return (carrier, number) in self._cancelled
+        return ("cancelled", carrier, number) in self._marks
 
     def is_collected(self, carrier: str, number: str) -> bool:
-        return (carrier, number) in self._collected
+        return ("collected", carrier, number) in self._marks
 
     def close(self) -> None:
         with self._lock:
             if self._file is not None:
                 self._file.close()
+
+    def _append(self, event: str, *rows: dict[str, Any]) -> None:
+        """Write events of one kind, all or none, and apply them."""
+        with self._lock:
+            if self._file is not None:
+                self._file.write(b"".join(json.dumps({"event": event, **row}).encode() + b"\n" for row in rows))
+                self._file.flush()
+            for row in rows:
+                self._apply(event, **row)
+
+    def _read(self, path: Path) -> None:
+        """Replay the file and drop a last line that a kill cut short: its purchase was never answered."""
+        if not path.exists():
+            return
+        content = path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):
+            path.write_bytes(whole)
+        for line in whole.splitlines():
+            self._apply(**json.loads(line))
+
+    def _apply(self, event: str, **row: Any) -> None:
+        match event:
+            case "made":
+                parcel = read_parcel(row.pop("parcel"))
+                self._enter(Purchase(**row), parcel)
+            case "registered":
+                self._by_number[row["carrier"], row["tracking_number"]] = Purchase(**row)
+            case "changed":
+                self._changes[row["carrier"], row["tracking_number"]].append(Change(**row["change"]))
+            case "cancelled" | "collected":
+                self._marks.add((event, row["carrier"], row["tracking_number"]))
+            case "reset":
+                self._forget()
 
     def _enter(self, purchase: Purchase, parcel: Parcel) -> None:
         key = (purchase.carrier, purchase.tracking_number)
@@ -157,34 +168,3 @@ class Ledger:
         self._highest[purchase.carrier] = max(purchase.tracking_number, self._highest.get(purchase.carrier, ""))
         if len(self._parcels) > PARCELS_KEPT:
             self._parcels.popitem(last=False)
-
-    def _write(self, events: list[dict[str, Any]]) -> None:
-        if self._file is not None:
-            self._file.write(b"".join(json.dumps(event).encode() + b"\n" for event in events))
-            self._file.flush()
-
-    def _read(self, path: Path) -> None:
-        """Replay the file and drop a last line that a kill cut short: its purchase was never answered."""
-        if not path.exists():
-            return
-        content = path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        if len(whole) < len(content):
-            path.write_bytes(whole)
-        for line in whole.splitlines():
-            self._replay(json.loads(line))
-
-    def _replay(self, event: dict[str, Any]) -> None:
-        match event.pop("event"):
-            case "made":
-                parcel = read_parcel(event.pop("parcel"))
-                self._enter(Purchase(**event), parcel)
-            case "registered":
-                parcel_elsewhere = Purchase(**event)
-                self._by_number[parcel_elsewhere.carrier, parcel_elsewhere.tracking_number] = parcel_elsewhere
-            case "changed":
-                self._changes[event["carrier"], event["tracking_number"]].append(Change(**event["change"]))
-            case "cancelled" | "collected" as mark:
-                self._marks(mark).add((event["carrier"], event["tracking_number"]))
-            case "reset":
-                self._forget()

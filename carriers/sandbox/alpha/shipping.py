@@ -112,8 +112,8 @@ def _reprint(state: State, message: soap.Message) -> Response:
     if mode not in FORMATS:
         raise soap.RefusalError(33, "invalid data: mode")
     purchases = [row for row in state.ledger.reserved(number) if row.account == account]
-    labels = [state.ledger.label("alpha", row.tracking_number) for row in purchases]
-    printed = [replace(label, page_format=FORMATS[mode]) for label in labels if label]
+    parcels = [state.ledger.parcel("alpha", row.tracking_number) for row in purchases]
+    printed = [replace(parcel.label, page_format=FORMATS[mode]) for parcel in parcels if parcel]
     if not number or not printed:
         raise soap.RefusalError(33, "invalid data: numberSearch, no reservation of yours")
 
