@@ -11,24 +11,12 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
+from carriers.sandbox import routes
 from carriers.sandbox.faults import BOTH
 from carriers.sandbox.http import Request, Response, text_response
 from carriers.sandbox.journeys import REAL_TIME
 from carriers.sandbox.ledger import Ledger
 from carriers.sandbox.parcel import Parcel
-from carriers.sandbox.routes import (
-    ALPHA_POINTS_PATH,
-    ALPHA_QUICKCOST_PATH,
-    ALPHA_SHIPPING_PATH,
-    ALPHA_TRACKING_PATH,
-    BETA_ACCOUNT_PATH,
-    BETA_DELIVERY_PATH,
-    BETA_PATH,
-    BETA_POINTS_PATH,
-    BETA_TRACKING_PATH,
-    known,
-    route,
-)
 from carriers.sandbox.state import State
 from carriers.sandbox.transmission import Transmitter
 
@@ -52,6 +40,17 @@ class SandboxServer:
         self.state = State(Ledger(ledger_path, pace))
         self._listener = _Listener((host, port), self.state)
         self._thread: threading.Thread | None = None
+        self.url = self._listener.url
+        self.control_url = f"{self.url}/control"
+        self.alpha_url = self.url + routes.ALPHA_SHIPPING_PATH
+        self.alpha_tracking_url = self.url + routes.ALPHA_TRACKING_PATH
+        self.alpha_points_url = self.url + routes.ALPHA_POINTS_PATH
+        self.alpha_quickcost_url = self.url + routes.ALPHA_QUICKCOST_PATH
+        self.beta_url = self.url + routes.BETA_PATH
+        self.beta_points_url = self.url + routes.BETA_POINTS_PATH
+        self.beta_account_url = self.url + routes.BETA_ACCOUNT_PATH
+        self.beta_delivery_url = self.url + routes.BETA_DELIVERY_PATH
+        self.beta_tracking_url = self.url + routes.BETA_TRACKING_PATH
 
     def __enter__(self) -> Self:
         self.start()
@@ -59,50 +58,6 @@ class SandboxServer:
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
-
-    @property
-    def url(self) -> str:
-        return self._listener.url
-
-    @property
-    def alpha_url(self) -> str:
-        return self.url + ALPHA_SHIPPING_PATH
-
-    @property
-    def alpha_tracking_url(self) -> str:
-        return self.url + ALPHA_TRACKING_PATH
-
-    @property
-    def alpha_points_url(self) -> str:
-        return self.url + ALPHA_POINTS_PATH
-
-    @property
-    def alpha_quickcost_url(self) -> str:
-        return self.url + ALPHA_QUICKCOST_PATH
-
-    @property
-    def beta_url(self) -> str:
-        return self.url + BETA_PATH
-
-    @property
-    def beta_points_url(self) -> str:
-        return self.url + BETA_POINTS_PATH
-
-    @property
-    def beta_tracking_url(self) -> str:
-        return self.url + BETA_TRACKING_PATH
-
-    @property
-    def beta_account_url(self) -> str:
-        return self.url + BETA_ACCOUNT_PATH
-
-    @property
-    def beta_delivery_url(self) -> str:
-        return self.url + BETA_DELIVERY_PATH
-
-    @property
-    def control_url(self) -> str:
-        return f"{self.url}/control"
 
     def parcel(self, tracking_number: str) -> Parcel:
         """Return a sold parcel: its request, its label, its customs form."""
@@ -214,7 +169,7 @@ class _Handler(BaseHTTPRequestHandler):
         url = urlsplit(self.path)
         response = self._respond(url.path, dict(parse_qsl(url.query)))
         how = response.transmission.name.lower()
-        logger.info("%s %s %d %s", self.command, known(url.path), response.status, how)
+        logger.info("%s %s %d %s", self.command, routes.known(url.path), response.status, how)
         state = self.server.state
         is_kept = Transmitter(response, self.connection, state.wait).send()
         self.close_connection = self.close_connection or not is_kept or state.closing.is_set()
@@ -231,7 +186,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(length))
         request = Request(self.server.url, self.command, path, query, headers, body)
         try:
-            return route(self.server.state, request)
+            return routes.route(self.server.state, request)
         except Exception:
             logger.exception("request failed")
             return text_response("the sandbox failed; its log says why", 500)
