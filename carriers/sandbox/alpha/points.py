@@ -9,10 +9,10 @@ from carriers.sandbox.alpha.point_answer import point_tree
 from carriers.sandbox.alpha.point_tables import BY_SERVICE, DETAIL, DETAIL_INTER, FRENCH, INTER
 from carriers.sandbox.alpha.validation import validate_credentials
 from carriers.sandbox.countries import FRANCE
-from carriers.sandbox.fault_registry import Injection, Operation
+from carriers.sandbox.fault_registry import Injection
 from carriers.sandbox.http import Request, Response
 from carriers.sandbox.pickup_points import PickupPoint, near, point_of
-from carriers.sandbox.state import Handler, State
+from carriers.sandbox.state import State
 
 Fields = dict[str, str]
 
@@ -50,9 +50,9 @@ def _search(state: State, message: soap.Message) -> Response:
         found = _found(country, fields)
         if not found:
             raise _refusal(point_tables.NO_POINT)
-        return _answer(message.operation, found, "2" if fields["address"] else "1")
+        return _answer(message, found, "2" if fields["address"] else "1")
 
-    return _perform(state, message.operation, fields["city"], search)
+    return service.perform(state, message, search, fields["city"])
 
 
 def _country(operation: str, code: str) -> str:
@@ -94,25 +94,21 @@ def _look_up(state: State, message: soap.Message) -> Response:
         point = point_of("alpha", code)
         if point is None or point.country not in countries:
             raise _refusal(point_tables.NO_POINT)
-        return _answer(message.operation, [(point, 0)], LOOKED_UP_QUALITY)
+        return _answer(message, [(point, 0)], LOOKED_UP_QUALITY)
 
-    return _perform(state, message.operation, code, look_up)
+    return service.perform(state, message, look_up, code)
 
 
-def _answer(operation: str, found: list[tuple[PickupPoint, int]], quality: str) -> Response:
+def _answer(message: soap.Message, found: list[tuple[PickupPoint, int]], quality: str) -> Response:
     points: soap.Elements = [("listePointRelais", point_tree(point, metres)) for point, metres in found]
-    content: soap.Tree = [
+    content: soap.Elements = [
         ("errorCode", "0"),
         ("errorMessage", "Code retour OK"),
         *points,
         ("qualiteReponse", quality),
         ("wsRequestId", str(uuid.uuid4())),
     ]
-    return soap.response(tables.POINTS, operation, content)
-
-
-def _perform(state: State, operation: str, reference: str, do: Handler) -> Response:
-    return service.perform(state, tables.POINTS, Operation("alpha", operation, reference), do)
+    return soap.response(message, content)
 
 
 def _refusal(code: int, detail: str = "") -> soap.RefusalError:

@@ -10,7 +10,7 @@ from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.validation import validate_credentials
 from carriers.sandbox.beta.delivery import after_working_days
 from carriers.sandbox.countries import COUNTRIES, PARIS, is_postal_code_of
-from carriers.sandbox.fault_registry import Injection, Operation
+from carriers.sandbox.fault_registry import Injection
 from carriers.sandbox.http import Request, Response
 from carriers.sandbox.state import State
 
@@ -42,7 +42,7 @@ def answer_products(state: State, request: Request) -> Response:
 
 
 def _list(state: State, message: soap.Message) -> Response:
-    fields = dict(zip(CHILDREN, message.texts(*CHILDREN), strict=True))
+    fields = message.fields(*CHILDREN)
     empty = next((name for name, value in fields.items() if not value), None)
     if empty:
         raise _refusal(EMPTY, empty)
@@ -59,9 +59,9 @@ def _list(state: State, message: soap.Message) -> Response:
 
     def products(_: Injection) -> Response:
         found = [_product(code) for code in _codes(account, _country(country))]
-        return service.succeeded(tables.QUICKCOST, LIST, found)
+        return service.succeeded(message, found)
 
-    return service.perform(state, tables.QUICKCOST, Operation("alpha", LIST), products)
+    return service.perform(state, message, products)
 
 
 def _is_there(country: str, zip_code: str) -> bool:
@@ -75,7 +75,7 @@ def _country(code: str) -> str:
 
 
 def _time(state: State, message: soap.Message) -> Response:
-    fields = dict(zip(TIME_CHILDREN, message.texts(*TIME_CHILDREN), strict=True))
+    fields = message.fields(*TIME_CHILDREN)
     empty = next((name for name, value in fields.items() if not value and name != "arrCity"), None)
     if empty or not re.fullmatch(r"\d{5}", fields["depZipCode"]):
         raise _refusal(EMPTY, empty or "depZipCode")
@@ -89,9 +89,9 @@ def _time(state: State, message: soap.Message) -> Response:
 
     def promise(_: Injection) -> Response:
         arrives = datetime.combine(after_working_days(sent, days), LATEST_HOUR, PARIS)
-        return service.succeeded(tables.QUICKCOST, TIME, [("date", arrives.isoformat())])
+        return service.succeeded(message, [("date", arrives.isoformat())])
 
-    return service.perform(state, tables.QUICKCOST, Operation("alpha", TIME), promise)
+    return service.perform(state, message, promise)
 
 
 def _is_weight(text: str) -> bool:

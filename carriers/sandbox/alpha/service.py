@@ -1,4 +1,4 @@
-"""The parts that alpha's shipping and tracking services share: dispatch, faults, and the shape of answers."""
+"""The parts that alpha's services share: dispatch, faults, and the shape of answers."""
 
 from collections.abc import Callable, Mapping
 
@@ -18,34 +18,32 @@ def dispatch(state: State, request: Request, namespace: str, operations: Operati
     except soap.SoapError as error:
         return soap.fault(str(error))
     except soap.RefusalError as refusal:
-        return refused(namespace, message.operation, refusal.code, refusal.message)
+        return _refused(message, refusal.code, refusal.message)
 
 
-def perform(state: State, namespace: str, operation: Operation, do: Handler) -> Response:
+def perform(
+    state: State, message: soap.Message, do: Handler, reference: str = "", texts: tuple[str, ...] = ()
+) -> Response:
     """Perform an operation, or fail it with the fault it meets."""
-    return state.perform(operation, do, lambda fault: _refusal(namespace, operation.name, fault))
+    operation = Operation("alpha", message.operation, reference, texts=texts)
+    return state.perform(operation, do, lambda fault: _refusal(message, fault))
 
 
-def succeeded(namespace: str, operation: str, content: soap.Elements) -> Response:
-    return _answered(namespace, operation, 0, "SANDBOX: done", content)
+def succeeded(message: soap.Message, content: soap.Elements) -> Response:
+    return soap.response(message, [("errorCode", "0"), ("errorMessage", "SANDBOX: done"), *content])
 
 
-def refused(namespace: str, operation: str, code: int, message: str) -> Response:
-    return _answered(namespace, operation, code, message, [])
+def _refused(message: soap.Message, code: int, text: str) -> Response:
+    return soap.response(message, [("errorCode", str(code)), ("errorMessage", text)])
 
 
-def _answered(namespace: str, operation: str, code: int, message: str, content: soap.Elements) -> Response:
-    return soap.response(namespace, operation, [("errorCode", str(code)), ("errorMessage", message), *content])
-
-
-def _refusal(namespace: str, operation: str, name: str) -> Response:
+def _refusal(message: soap.Message, name: str) -> Response:
     """Return an operation's refusal for a fault's name or an error code."""
     if name == "soapfault":
         return soap.fault("SANDBOX: internal error", "soap:Server")
     if name in tables.REFUSALS_33:
-        return refused(namespace, operation, 33, tables.REFUSALS_33[name])
+        return _refused(message, 33, tables.REFUSALS_33[name])
     if not name.isdigit():
-        return refused(namespace, operation, 33, f"invalid data: SANDBOX has no such fault for alpha ({name})")
-    messages = point_tables.MESSAGES if namespace == tables.POINTS else tables.MESSAGES
-    message = messages.get(int(name), "SANDBOX: undocumented error")
-    return refused(namespace, operation, int(name), message)
+        return _refused(message, 33, f"invalid data: SANDBOX has no such fault for alpha ({name})")
+    messages = point_tables.MESSAGES if message.namespace == tables.POINTS else tables.MESSAGES
+    return _refused(message, int(name), messages.get(int(name), "SANDBOX: undocumented error"))

@@ -8,7 +8,7 @@ from carriers.sandbox.alpha.relay import misrouted_by
 from carriers.sandbox.alpha.shipment import Fields, Shipment, read_shipment
 from carriers.sandbox.alpha.validation import validate_credentials, validate_shipment
 from carriers.sandbox.countries import EU_TERRITORY
-from carriers.sandbox.fault_registry import Injection, Operation
+from carriers.sandbox.fault_registry import Injection
 from carriers.sandbox.http import Request, Response
 from carriers.sandbox.label import Label, PageFormat, faulty_pdf
 from carriers.sandbox.parcel import Parcel, without_secrets
@@ -28,12 +28,15 @@ def _buy(state: State, message: soap.Message) -> Response:
     validate_shipment(shipment)
     ref, skybill = shipment.refs[0], shipment.skybills[0]
     texts = (ref.get("recipientRef", ""), skybill.get("content1", ""))
-    operation = Operation("alpha", BUY, ref.get("shipperRef", ""), texts=texts)
-    return service.perform(state, tables.SHIPPING, operation, lambda injection: _make(state, shipment, injection))
+
+    def make(injection: Injection) -> Response:
+        return service.succeeded(message, _made(state, shipment, injection))
+
+    return service.perform(state, message, make, ref.get("shipperRef", ""), texts)
 
 
-def _make(state: State, shipment: Shipment, injection: Injection) -> Response:
-    """Enter the parcels in the ledger, then answer with their labels."""
+def _made(state: State, shipment: Shipment, injection: Injection) -> soap.Elements:
+    """Enter the parcels in the ledger; return the numbers and labels."""
     numbers = state.numbers("alpha", len(shipment.skybills), injection)
     reservation = state.reservation()
     parcels = [_parcel(shipment, index, number, reservation) for index, number in enumerate(numbers)]
@@ -42,7 +45,7 @@ def _make(state: State, shipment: Shipment, injection: Injection) -> Response:
     results: soap.Elements = [
         ("resultMultiParcelValue", _result(parcel.label, injection, has_label=has_labels)) for parcel in parcels
     ]
-    return service.succeeded(tables.SHIPPING, BUY, [("reservationNumber", reservation), *results])
+    return [("reservationNumber", reservation), *results]
 
 
 def _parcel(shipment: Shipment, index: int, number: str, reservation: str) -> Parcel:
@@ -107,8 +110,9 @@ def _lines(block: Fields, prefix: str) -> tuple[str, ...]:
 
 def _reprint(state: State, message: soap.Message) -> Response:
     """Print all labels of a reservation again; a parcel's number is no reservation's."""
-    number, mode, account, password = message.texts("numberSearch", "mode", "accountNumber", "password")
-    validate_credentials(account, password)
+    fields = message.fields("numberSearch", "mode", "accountNumber", "password")
+    number, mode, account = fields["numberSearch"], fields["mode"], fields["accountNumber"]
+    validate_credentials(account, fields["password"])
     if mode not in FORMATS:
         raise soap.RefusalError(33, "invalid data: mode")
     purchases = [row for row in state.ledger.reserved(number) if row.account == account]
@@ -120,8 +124,8 @@ def _reprint(state: State, message: soap.Message) -> Response:
     def reprint(injection: Injection) -> Response:
         pdf = faulty_pdf(injection.name, *printed)
         if pdf is None:
-            return service.succeeded(tables.SHIPPING, REPRINT, [])
+            return service.succeeded(message, [])
         content: soap.Elements = [("skybill", base64.b64encode(pdf).decode()), ("type", mode)]
-        return service.succeeded(tables.SHIPPING, REPRINT, content)
+        return service.succeeded(message, content)
 
-    return service.perform(state, tables.SHIPPING, Operation("alpha", REPRINT, purchases[0].reference), reprint)
+    return service.perform(state, message, reprint, purchases[0].reference)

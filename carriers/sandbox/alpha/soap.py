@@ -34,15 +34,16 @@ class RefusalError(Exception):
 class Message:
     """One operation and its children, in the request's order."""
 
+    namespace: str
     operation: str
     children: tuple[tuple[str, ET.Element], ...]
 
-    def texts(self, *expected: str) -> tuple[str, ...]:
-        """Return the texts of an operation whose children are exactly these leaves, in this order."""
+    def fields(self, *expected: str) -> dict[str, str]:
+        """Return the texts by name of an operation whose children are exactly these leaves, in this order."""
         names = tuple(name for name, _ in self.children)
         if names != expected:
             raise SoapError(f"Unmarshalling Error: expected elements are {', '.join(expected)} in this order")
-        return tuple(leaf_text(element) for _, element in self.children)
+        return {name: leaf_text(element) for name, element in self.children}
 
 
 def read_message(request: Request, namespace: str, operations: Container[str]) -> Message:
@@ -58,7 +59,7 @@ def read_message(request: Request, namespace: str, operations: Container[str]) -
     space, name = _split(operation.tag)
     if space != namespace or name not in operations:
         raise SoapError(f"Unexpected wrapper element {operation.tag} found")
-    return Message(name, tuple((_local(child), child) for child in operation))
+    return Message(space, name, tuple((_local(child), child) for child in operation))
 
 
 def leaf_text(element: ET.Element) -> str:
@@ -82,9 +83,9 @@ def leaves(children: Iterable[tuple[str, ET.Element]], allowed: Container[str], 
     return fields
 
 
-def response(namespace: str, operation: str, result: Tree) -> Response:
+def response(message: Message, result: Elements) -> Response:
     root, body = _envelope()
-    wrapper = ET.SubElement(body, f"{{{namespace}}}{operation}Response")
+    wrapper = ET.SubElement(body, f"{{{message.namespace}}}{message.operation}Response")
     _fill(ET.SubElement(wrapper, "return"), result)
     return _response(root, 200)
 

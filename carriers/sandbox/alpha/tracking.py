@@ -10,12 +10,12 @@ from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.history import events, is_taken_in_charge, short_events
 from carriers.sandbox.alpha.validation import validate_credentials
 from carriers.sandbox.countries import PARIS
-from carriers.sandbox.fault_registry import Injection, Operation
+from carriers.sandbox.fault_registry import Injection
 from carriers.sandbox.http import Request, Response
 from carriers.sandbox.journeys import LANGUAGES
 from carriers.sandbox.page import NOTICE, REGULAR, Page
 from carriers.sandbox.parcel import Purchase
-from carriers.sandbox.state import Handler, State
+from carriers.sandbox.state import State
 
 MOST_FOUND = 10
 DELIVERED = ("delivered", "collected")
@@ -32,53 +32,48 @@ def answer_tracking(state: State, request: Request) -> Response:
 
 
 def _search(state: State, message: soap.Message) -> Response:
-    account, password, language, reference = message.texts("accountNumber", "password", "language", "sendersRef")
-    validate_credentials(account, password)
-    _require(language=language, sendersRef=reference)
+    fields = _fields(message, "sendersRef")
 
     def search(_: Injection) -> Response:
-        found = _visible(state, SEARCH, reference, account)
-        return _succeeded(
-            SEARCH, [("listParcel", _parcel(state, purchase, language)) for purchase in found[:MOST_FOUND]]
-        )
+        found = _visible(state, message, fields["sendersRef"], fields["accountNumber"])[:MOST_FOUND]
+        return service.succeeded(message, [("listParcel", _parcel(state, row, fields["language"])) for row in found])
 
-    return _perform(state, SEARCH, reference, search)
+    return service.perform(state, message, search, fields["sendersRef"])
 
 
 def _cancel(state: State, message: soap.Message) -> Response:
-    account, password, language, number = message.texts("accountNumber", "password", "language", "skybillNumber")
-    validate_credentials(account, password)
-    _require(language=language, skybillNumber=number)
+    fields = _fields(message, "skybillNumber")
+    number = fields["skybillNumber"]
     purchase = state.ledger.purchase("alpha", number)
     reference = purchase.reference if purchase else ""
 
     def cancel(_: Injection) -> Response:
-        if purchase not in _visible(state, CANCEL, reference, account):
-            return _not_cancelled(UNKNOWN, UNKNOWN_TEXT)
+        if purchase not in _visible(state, message, reference, fields["accountNumber"]):
+            return _not_cancelled(message, UNKNOWN, UNKNOWN_TEXT)
         if purchase and (state.ledger.is_collected("alpha", number) or is_taken_in_charge(state.ledger.way(purchase))):
-            return _not_cancelled(COLLECTED, "the parcel is taken in charge")
+            return _not_cancelled(message, COLLECTED, "the parcel is taken in charge")
         state.ledger.cancel("alpha", number)
         # A success has no message here.
-        return soap.response(tables.TRACKING, CANCEL, [("errorCode", "0"), ("statusCode", "0")])
+        return soap.response(message, [("errorCode", "0"), ("statusCode", "0")])
 
-    return _perform(state, CANCEL, reference, cancel)
-
-
-def _not_cancelled(code: int, message: str) -> Response:
-    content: soap.Tree = [("errorCode", str(code)), ("errorMessage", message), ("statusCode", "0")]
-    return soap.response(tables.TRACKING, CANCEL, content)
+    return service.perform(state, message, cancel, reference)
 
 
-def _visible(state: State, operation: str, reference: str, account: str) -> list[Purchase]:
+def _not_cancelled(message: soap.Message, code: int, text: str) -> Response:
+    return soap.response(message, [("errorCode", str(code)), ("errorMessage", text), ("statusCode", "0")])
+
+
+def _visible(state: State, message: soap.Message, reference: str, account: str) -> list[Purchase]:
     """Return the parcels that the service knows by now; the fault `unfound` makes it slower."""
-    unfound = state.faults.pick_named("unfound", operation)
+    unfound = state.faults.pick_named("unfound", message.operation)
     age_s = unfound.delay_s if unfound else 0
     return state.ledger.find_visible(carrier="alpha", reference=reference, account=account, age_s=age_s)
 
 
 def _track(state: State, message: soap.Message) -> Response:
     """List a parcel's events, none for a number that is unknown; no credentials are needed."""
-    language, number = message.texts("language", "skybillNumber")
+    fields = message.fields("language", "skybillNumber")
+    language, number = fields["language"], fields["skybillNumber"]
     if language not in LANGUAGES or not number:
         raise soap.RefusalError(SYSTEM_ERROR, tables.MESSAGES[SYSTEM_ERROR])
     purchase = state.ledger.purchase("alpha", number)
@@ -86,30 +81,28 @@ def _track(state: State, message: soap.Message) -> Response:
     def track(_: Injection) -> Response:
         is_known = purchase is not None and purchase.findable_at_s <= time.time()
         listed = events(state.ledger.way(purchase), language) if purchase and is_known else []
-        return _succeeded(TRACK, [("listEventInfoComp", [*listed, ("skybillNumber", number)])])
+        return service.succeeded(message, [("listEventInfoComp", [*listed, ("skybillNumber", number)])])
 
-    return _perform(state, TRACK, purchase.reference if purchase else "", track)
+    return service.perform(state, message, track, purchase.reference if purchase else "")
 
 
 def _prove(state: State, message: soap.Message) -> Response:
     """Answer with a PDF of the delivery once there was one."""
-    names = ("accountNumber", "password", "language", "skybillNumber", "pdf")
-    account, password, language, number, pdf = message.texts(*names)
-    validate_credentials(account, password)
-    _require(language=language, skybillNumber=number, pdf=pdf)
+    fields = _fields(message, "skybillNumber", "pdf")
+    number = fields["skybillNumber"]
     purchase = state.ledger.purchase("alpha", number)
-    reference = purchase.reference if purchase else ""
 
     def prove(_: Injection) -> Response:
-        is_theirs = purchase and purchase.account in ("", account)
+        is_theirs = purchase and purchase.account in ("", fields["accountNumber"])
         way = state.ledger.way(purchase) if purchase and is_theirs else None
         delivered = way and next((each for each in way.happened if each.step.event in DELIVERED), None)
         if not delivered:
-            return _succeeded(PROVE, [("podPresente", "false"), ("statusCode", "0")])
+            return service.succeeded(message, [("podPresente", "false"), ("statusCode", "0")])
         pod = base64.b64encode(proof(number, delivered.at_s)).decode()
-        return _succeeded(PROVE, [("formatPOD", "PDF"), ("pod", pod), ("podPresente", "true"), ("statusCode", "0")])
+        proven: soap.Elements = [("formatPOD", "PDF"), ("pod", pod), ("podPresente", "true"), ("statusCode", "0")]
+        return service.succeeded(message, proven)
 
-    return _perform(state, PROVE, reference, prove)
+    return service.perform(state, message, prove, purchase.reference if purchase else "")
 
 
 def proof(number: str, at_s: float) -> bytes:
@@ -120,18 +113,14 @@ def proof(number: str, at_s: float) -> bytes:
     return page.finished()
 
 
-def _perform(state: State, name: str, reference: str, do: Handler) -> Response:
-    return service.perform(state, tables.TRACKING, Operation("alpha", name, reference), do)
-
-
-def _succeeded(operation: str, content: soap.Elements) -> Response:
-    return service.succeeded(tables.TRACKING, operation, content)
-
-
-def _require(**values: str) -> None:
-    for name, value in values.items():
-        if not value:
-            raise soap.RefusalError(31, f"empty value: {name}")
+def _fields(message: soap.Message, *names: str) -> dict[str, str]:
+    """Return the fields of an operation for an account, of which none may be empty."""
+    fields = message.fields("accountNumber", "password", "language", *names)
+    validate_credentials(fields["accountNumber"], fields["password"])
+    empty = next((name for name, value in fields.items() if not value), None)
+    if empty:
+        raise soap.RefusalError(31, f"empty value: {empty}")
+    return fields
 
 
 def _parcel(state: State, purchase: Purchase, language: str) -> soap.Elements:
