@@ -1,16 +1,25 @@
-"""Accounts that send their own number in every call, beside contract or API key.
+"""The accounts' credentials, the same to every service: which are refused, and their name in the ledger.
 
-They are those of the newer kind and those under a parent: here, contract numbers and keys that begin with `NEW` and
-`CHILD`. The carrier does not publish the code with which it refuses a call without the number.
+Accounts of the newer kind and those under a parent send their own number in every call, beside contract or API key:
+here, contract numbers and keys that begin with `NEW` and `CHILD`. The carrier does not publish the code with which it
+refuses a call without the number.
 """
 
 import re
 
 SENDING_THEIR_NUMBER = ("NEW", "CHILD")
 NUMBER = r"[A-Za-z0-9]{1,64}"
+# The ends of refused contract numbers, logins and keys: unknown or closed, and those without this service.
+WRONG, NOT_ALLOWED = ("30000", "30007"), ("30008", "30009")
+REFUSED = (*WRONG, "30008")  # by the services that know one refusal alone
 
 
 def is_number_missing(name: str, number: str) -> bool:
     """Return whether a call of the account or key lacks the number, or has one that is none."""
     is_given = re.fullmatch(NUMBER, number, re.ASCII) is not None
     return not is_given and (bool(number) or name.startswith(SENDING_THEIR_NUMBER))
+
+
+def account_name(contract: str, api_key: str) -> str:
+    """Return the account's name in the ledger; of an API key, a secret, only the end is shown."""
+    return f"api key ...{api_key[-4:]}" if api_key else contract

@@ -12,6 +12,14 @@ SHAPE_CODE = "30204"  # the error with which faults show the shapes of errors
 Message = dict[str, Any]
 
 
+class CodeError(Exception):
+    """A service whose errors are numbers refuses the request with this one, on HTTP 200."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
 def message(code: str, kind: str, text: str) -> Message:
     return {"id": code, "type": kind, "messageContent": text, "replacementValues": []}
 

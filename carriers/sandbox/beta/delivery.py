@@ -3,13 +3,13 @@
 The page names the fields and `OK`; the other texts are a choice. It needs the contract's option `statutTunnelCommande`.
 """
 
-import json
 import re
 from datetime import date, timedelta
 from typing import Any
 
-from carriers.sandbox.beta.accounts import is_number_missing
-from carriers.sandbox.beta.information import FACTS, REFUSED
+from carriers.sandbox.beta.accounts import REFUSED, is_number_missing
+from carriers.sandbox.beta.information import FACTS
+from carriers.sandbox.beta.json_request import read_json
 from carriers.sandbox.fault_registry import Injection, Operation
 from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.state import State
@@ -55,12 +55,12 @@ def after_working_days(day: date, count: int) -> date:
 
 
 def _read(request: Request) -> dict[str, Any] | None:
+    body = read_json(request)
     try:
-        body = json.loads(request.body.decode())
         credentials, data = body["credentials"], body["data"]
         is_known = credentials.keys() <= CREDENTIALS and data.keys() == {"zipCodeDest", "regateDepart", "depositDate"}
         values = [*credentials.values(), *data.values()]
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError):
         return None
     return body if is_known and all(isinstance(value, str) for value in values) else None
 

@@ -4,17 +4,16 @@ The page names the fields, not the text of a refusal, and says that an account o
 number gets a cut-down answer: here its kind alone.
 """
 
-import json
 from typing import Any
 
-from carriers.sandbox.beta.accounts import SENDING_THEIR_NUMBER
+from carriers.sandbox.beta.accounts import REFUSED, SENDING_THEIR_NUMBER
+from carriers.sandbox.beta.json_request import read_json
 from carriers.sandbox.fault_registry import Injection, Operation
 from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.state import State
 
 INFORMATION = "additionalinformations"
 CREDENTIAL = ("apiKey", "login", "password")
-REFUSED = ("30000", "30007", "30008")  # the ends of refused credentials, as of the label service
 WRONG_CREDENTIALS, SYSTEM = "Wrong login, password or key", "The service is temporarily unavailable"
 FACTS: dict[str, Any] = {
     "contractType": "FACILITE",
@@ -57,10 +56,7 @@ def answer_information(state: State, request: Request) -> Response:
 
 def _read(request: Request) -> dict[str, Any] | None:
     """Return the body, None for one that is not this service's."""
-    try:
-        body = json.loads(request.body.decode())
-    except (ValueError, RecursionError):
-        return None
+    body = read_json(request)
     if not isinstance(body, dict) or not body.keys() <= {"credential", "partnerClientCode"}:
         return None
     credential = body.get("credential")

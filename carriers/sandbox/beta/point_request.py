@@ -4,12 +4,13 @@ The page names 101, 102, 201 and 202 (credentials), 124 (the id, or a network th
 (nothing there) and 1000; which field each of the others belongs to is a choice.
 """
 
-import json
 import re
 from dataclasses import dataclass
 from typing import Any
 
-from carriers.sandbox.beta.accounts import is_number_missing
+from carriers.sandbox.beta import accounts
+from carriers.sandbox.beta.answers import CodeError
+from carriers.sandbox.beta.json_request import read_json
 from carriers.sandbox.countries import COUNTRIES
 from carriers.sandbox.http import Request
 
@@ -32,14 +33,6 @@ LOOKED_UP = ("id", "date", "weight", "filterRelay", "reseau", "langue")
 CREDENTIALS = ("accountNumber", "password", "apiKey", "codTiersPourPartenaire")
 
 Fields = dict[str, str]
-
-
-class PointError(Exception):
-    """The service refuses the request with this code, on HTTP 200."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(MESSAGES.get(code, "undocumented error"))
-        self.code = code
 
 
 @dataclass(frozen=True)
@@ -76,19 +69,16 @@ LOOK_UP_RULES = (
 
 
 def read_fields(request: Request, names: tuple[str, ...]) -> Fields:
-    """Return the fields as text, "" for a null; PointError for a body that is not this service's."""
-    try:
-        body = json.loads(request.body.decode())
-    except (ValueError, RecursionError):
-        raise PointError(145) from None
+    """Return the fields as text, "" for a null; CodeError for a body that is not this service's."""
+    body = read_json(request)
     if not isinstance(body, dict) or not body.keys() <= {*names, *CREDENTIALS}:
-        raise PointError(145)
+        raise CodeError(145)
     return {name: _text(body.get(name)) for name in (*names, *CREDENTIALS)}
 
 
 def _text(value: Any) -> str:
     if isinstance(value, (dict, list, bool)):
-        raise PointError(145)
+        raise CodeError(145)
     return "" if value is None else str(value).strip()
 
 
@@ -96,20 +86,20 @@ def validate_credentials(fields: Fields) -> None:
     """Accept any account with a password, or an API key, except those that end in 30000, 30007, 30008 and 30009."""
     if not fields["apiKey"]:
         if not fields["accountNumber"]:
-            raise PointError(MISSING_ACCOUNT)
+            raise CodeError(MISSING_ACCOUNT)
         if not fields["password"]:
-            raise PointError(MISSING_PASSWORD)
+            raise CodeError(MISSING_PASSWORD)
     name = fields["apiKey"] or fields["accountNumber"]
-    if name.endswith(("30000", "30007")):
-        raise PointError(WRONG_CREDENTIALS)
-    if name.endswith(("30008", "30009")) or is_number_missing(name, fields["codTiersPourPartenaire"]):
-        raise PointError(NOT_ALLOWED)
+    if name.endswith(accounts.WRONG):
+        raise CodeError(WRONG_CREDENTIALS)
+    if name.endswith(accounts.NOT_ALLOWED) or accounts.is_number_missing(name, fields["codTiersPourPartenaire"]):
+        raise CodeError(NOT_ALLOWED)
 
 
 def validate(fields: Fields, rules: tuple[Rule, ...]) -> None:
     for rule in rules:
         value = fields[rule.name]
         if not value and rule.missing:
-            raise PointError(rule.missing)
+            raise CodeError(rule.missing)
         if value and not re.fullmatch(rule.pattern, value, re.ASCII):
-            raise PointError(rule.wrong)
+            raise CodeError(rule.wrong)

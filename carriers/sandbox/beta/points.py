@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from carriers.sandbox.beta import point_request
+from carriers.sandbox.beta.answers import CodeError
 from carriers.sandbox.beta.point_answer import point_json
-from carriers.sandbox.beta.point_request import NO_POINT, NOT_SERVED, SYSTEM, WRONG_ID, Fields, PointError
+from carriers.sandbox.beta.point_request import NO_POINT, NOT_SERVED, SYSTEM, WRONG_ID, Fields
 from carriers.sandbox.countries import FRANCE
 from carriers.sandbox.fault_registry import Injection, Operation
 from carriers.sandbox.http import Request, Response, json_response
@@ -36,7 +37,7 @@ def answer_points(state: State, request: Request, *, operation: str) -> Response
         point_request.validate_credentials(fields)
         point_request.validate(fields, point_request.SEARCH_RULES if is_search else point_request.LOOK_UP_RULES)
         return _perform(state, operation, fields)
-    except PointError as error:
+    except CodeError as error:
         return _refused(operation, error.code)
 
 
@@ -52,9 +53,9 @@ def _perform(state: State, operation: str, fields: Fields) -> Response:
 def _found(fields: Fields) -> list[dict[str, Any]]:
     country = fields["countryCode"]
     if (fields["optionInter"] == "1") == (country == "FR"):
-        raise PointError(144)
+        raise CodeError(144)
     if not any(point.country == country for point in POINTS if point.carrier == "beta"):
-        raise PointError(NOT_SERVED)
+        raise CodeError(NOT_SERVED)
     keeps = KEPT.get(fields["filterRelay"], _keep_every)
     found = [
         point_json(point, distance_m)
@@ -62,7 +63,7 @@ def _found(fields: Fields) -> list[dict[str, Any]]:
         if point.is_active and keeps(point)
     ]
     if not found:
-        raise PointError(NO_POINT)
+        raise CodeError(NO_POINT)
     return found[:MOST_POINTS]
 
 
@@ -73,14 +74,14 @@ def _keep_every(_: PickupPoint) -> bool:
 def _looked_up(fields: Fields) -> list[dict[str, Any]]:
     magic = MAGIC_ID.fullmatch(fields["id"])
     if magic and int(magic[1]) in point_request.MESSAGES:
-        raise PointError(int(magic[1]))
+        raise CodeError(int(magic[1]))
     point = point_of("beta", fields["id"])
     if point is None or (not fields["reseau"] and point.country not in FRANCE):
-        raise PointError(WRONG_ID)
+        raise CodeError(WRONG_ID)
     if fields["reseau"] not in ("", point.network):
-        raise PointError(WRONG_ID)
+        raise CodeError(WRONG_ID)
     if not point.is_active:
-        raise PointError(NO_POINT)
+        raise CodeError(NO_POINT)
     return [point_json(point, -1)]
 
 

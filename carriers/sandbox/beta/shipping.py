@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from carriers.sandbox.beta import answers, tables
+from carriers.sandbox.beta.accounts import WRONG, account_name
 from carriers.sandbox.beta.customs import customs_form
 from carriers.sandbox.beta.json_request import Json, MalformedError, read_request
 from carriers.sandbox.beta.links import Link, read_link, validate_followers
 from carriers.sandbox.beta.pickup import misrouted_by
-from carriers.sandbox.beta.validation import account_of, validate_request
+from carriers.sandbox.beta.validation import validate_request
 from carriers.sandbox.corruption import NO_PDF
 from carriers.sandbox.customs_form import customs_form_pdf
 from carriers.sandbox.fault_registry import Injection, Operation
@@ -18,7 +19,6 @@ from carriers.sandbox.parcel import Parcel, without_secrets
 from carriers.sandbox.state import State
 
 BUY, CHECK = "generateLabel", "checkGenerateLabel"
-FORBIDDEN = ("30000", "30007")  # a wrong key or a closed account, which a check answers with HTTP 403
 NOT_PRINTED = {"BE": ("line1", "line3"), "CH": ("line0", "line1", "line3")}
 BLOCKS = {"2.0": "labelV2Response", "3.1": "labelV31Response"}
 
@@ -51,11 +51,12 @@ def answer_beta(state: State, request: Request, *, operation: str, block: str) -
     api_key = request.headers.get("apikey", "")
     violations = validate_request(body, api_key)
     link = read_link(body, violations)
-    account = account_of(body, api_key)
+    account = account_name(body.get("contractNumber", ""), api_key)
     if not violations.errors and link.followers:
         validate_followers(link, state.ledger, account, violations)
     if violations.errors:
-        is_forbidden = operation == CHECK and violations.errors[0][0] in FORBIDDEN
+        # A check answers a wrong key or a closed account with another status.
+        is_forbidden = operation == CHECK and violations.errors[0][0] in WRONG
         messages = [answers.message(code, "ERROR", text) for code, text in violations.errors]
         return answers.refused(messages, 403 if is_forbidden else 400)
     page_format = tables.FORMATS[body["outputFormat"]["outputPrintingType"]]

@@ -1,6 +1,5 @@
 """beta's published tables, as the sandbox reads them: the request's shape, destinations, error codes."""
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -64,44 +63,22 @@ DUTIES_PAID_TO = codes("GB CH AU CA CN HK JP KR SG TH US AE BH EG ID KW MX OM PH
 FORMATS: dict[str, PageFormat] = {"PDF_A4_300dpi": "A4", "PDF_10x15_300dpi": "10x15"}
 
 
-@dataclass(frozen=True)
-class Destination:
-    """The product codes served to a group of countries."""
-
-    home: frozenset[str]
-    home_signed: frozenset[str]
-    pickup: frozenset[str]
-
-    @property
-    def served(self) -> frozenset[str]:
-        return self.home | self.home_signed | self.pickup
-
-
-def _destination(home: str, home_signed: str, pickup: str) -> Destination:
-    return Destination(codes(home), codes(home_signed), codes(pickup))
-
-
 _PICKUP_EUROPE = "HD CMT BDP PCS"
-_WORLD = _destination("", "DOS COLI", "")
 _GROUPS = (
-    ("FR MC", _destination("DOM", "DOS", "HD BPR A2P")),
-    ("AD CH", _destination("DOM", "DOS", "")),
-    ("BE", _destination("DOM", "DOS", _PICKUP_EUROPE)),
-    (
-        "DE LU NL AT ES IE IT PT CZ DK EE HU LT LV PL SE SI SK FI",
-        _destination("", "DOS", _PICKUP_EUROPE),
-    ),
-    ("BG CY GR HR MT RO", _destination("", "DOS", "")),
-    ("BL GF GP MQ PM RE YT NC PF TF WF", _destination("COM", "CDS", "")),
+    ("FR MC", "DOM DOS HD BPR A2P"),
+    ("AD CH", "DOM DOS"),
+    ("BE", f"DOM DOS {_PICKUP_EUROPE}"),
+    ("DE LU NL AT ES IE IT PT CZ DK EE HU LT LV PL SE SI SK FI", f"DOS {_PICKUP_EUROPE}"),
+    ("BG CY GR HR MT RO", "DOS"),
+    ("BL GF GP MQ PM RE YT NC PF TF WF", "COM CDS"),
 )
 NOT_SERVED = codes("SO")
-DESTINATIONS = dict.fromkeys(COUNTRIES - NOT_SERVED, _WORLD) | {
-    country: destination for countries, destination in _GROUPS for country in codes(countries)
+# The product codes served to each country.
+DESTINATIONS = dict.fromkeys(COUNTRIES - NOT_SERVED, codes("DOS COLI")) | {
+    country: codes(served) for countries, served in _GROUPS for country in codes(countries)
 }
 # From overseas senders: to France, to the EU, and nowhere else.
-FROM_OVERSEAS = dict.fromkeys(FRANCE, _destination("COM", "CDS", "")) | dict.fromkeys(
-    EU - FRANCE, _destination("", "COLI", "")
-)
+FROM_OVERSEAS = dict.fromkeys(FRANCE, codes("COM CDS")) | dict.fromkeys(EU - FRANCE, codes("COLI"))
 PICKUP_CODES = codes("HD BPR A2P CMT BDP PCS")
 PRODUCTS = {
     "DOM": "Home, without signature", "DOS": "Home, with signature", "COM": "Overseas, without signature",

@@ -1,10 +1,12 @@
 """beta's timeline service: a parcel's steps and events, for its own contract."""
 
-import json
 import re
 import time
 from typing import Any
 
+from carriers.sandbox.beta import accounts
+from carriers.sandbox.beta.answers import CodeError
+from carriers.sandbox.beta.json_request import read_json
 from carriers.sandbox.beta.timeline_answer import parcel_json
 from carriers.sandbox.fault_registry import Injection, Operation
 from carriers.sandbox.http import Request, Response, json_response
@@ -35,14 +37,6 @@ FAILURE_STATUS = 500
 Fields = dict[str, str]
 
 
-class TimelineError(Exception):
-    """The service refuses the request with this code, on HTTP 200."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(MESSAGES[code])
-        self.code = code
-
-
 def answer_timeline(state: State, request: Request) -> Response:
     if request.method != "POST":
         return json_response({"error": "Method Not Allowed", "message": "POST is expected"}, 405)
@@ -50,32 +44,29 @@ def answer_timeline(state: State, request: Request) -> Response:
         fields = _fields(request)
         account = _account(fields)
         return _perform(state, fields, account)
-    except TimelineError as error:
+    except CodeError as error:
         return _refused(error.code)
 
 
 def _fields(request: Request) -> Fields:
-    """Return the body's fields, "" for a null; TimelineError for any other body than this service's."""
-    try:
-        body = json.loads(request.body.decode())
-    except (ValueError, RecursionError):
-        raise TimelineError(MALFORMED) from None
+    """Return the body's fields, "" for a null; CodeError for any other body than this service's."""
+    body = read_json(request)
     is_json = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
     if not is_json or not isinstance(body, dict) or not body.keys() <= {*FIELDS}:
-        raise TimelineError(MALFORMED)
+        raise CodeError(MALFORMED)
     if any(not isinstance(value, str) for value in body.values() if value is not None):
-        raise TimelineError(MALFORMED)
+        raise CodeError(MALFORMED)
     return {name: body.get(name) or "" for name in FIELDS}
 
 
 def _account(fields: Fields) -> str:
     """Return the contract as the ledger names it; an API key goes before a login, which may come along with it."""
     name = fields["apiKey"] or fields["login"]
-    if not name or not (fields["apiKey"] or fields["password"]) or name.endswith(("30000", "30007")):
-        raise TimelineError(WRONG_CREDENTIALS)
-    if name.endswith(("30008", "30009")):
-        raise TimelineError(NOT_ALLOWED)
-    return f"api key ...{fields['apiKey'][-4:]}" if fields["apiKey"] else fields["login"]
+    if not name or not (fields["apiKey"] or fields["password"]) or name.endswith(accounts.WRONG):
+        raise CodeError(WRONG_CREDENTIALS)
+    if name.endswith(accounts.NOT_ALLOWED):
+        raise CodeError(NOT_ALLOWED)
+    return accounts.account_name(fields["login"], fields["apiKey"])
 
 
 def _perform(state: State, fields: Fields, account: str) -> Response:
@@ -92,17 +83,17 @@ def _perform(state: State, fields: Fields, account: str) -> Response:
 
 
 def _visible(purchase: Purchase | None, number: str, language: str, account: str) -> Purchase:
-    """Return the parcel if the contract may see it; TimelineError if not."""
+    """Return the parcel if the contract may see it; CodeError if not."""
     if language not in LANGUAGES or not NUMBER.fullmatch(number):
-        raise TimelineError(MALFORMED)
+        raise CodeError(MALFORMED)
     if (magic := MAGIC_NUMBER.fullmatch(number)) and int(magic[1]) in MESSAGES:
-        raise TimelineError(int(magic[1]))
+        raise CodeError(int(magic[1]))
     if purchase is None or purchase.findable_at_s > time.time():
-        raise TimelineError(UNKNOWN)
+        raise CodeError(UNKNOWN)
     if purchase.account not in ("", account):
-        raise TimelineError(FOREIGN)
+        raise CodeError(FOREIGN)
     if time.time() - purchase.made_at_s > OLDEST_S:
-        raise TimelineError(TOO_OLD)
+        raise CodeError(TOO_OLD)
     return purchase
 
 

@@ -45,17 +45,11 @@ def validate_request(body: Json, api_key: str) -> Violations:
     return violations
 
 
-def account_of(body: Json, api_key: str) -> str:
-    """Return the contract's name in the ledger; of an API key, a secret, only the end is shown."""
-    contract: str = body.get("contractNumber", "")
-    return contract or f"api key ...{api_key[-4:]}"
-
-
-def _destination(letter: Json) -> tables.Destination | None:
-    """Return the codes from the sender's place to the addressee's; None where nothing is known or served."""
+def _served(letter: Json) -> frozenset[str]:
+    """Return the product codes from the sender's place to the addressee's, none where nothing is known or served."""
     is_overseas = letter["sender"]["address"].get("countryCode") in OVERSEAS
     table = tables.FROM_OVERSEAS if is_overseas else tables.DESTINATIONS
-    return table.get(letter["addressee"]["address"].get("countryCode", ""))
+    return table.get(letter["addressee"]["address"].get("countryCode", ""), frozenset())
 
 
 def validate_credentials(violations: Violations, body: Json, api_key: str) -> None:
@@ -159,12 +153,12 @@ def _validate_contact(violations: Violations, address: Json) -> None:
 
 
 def _validate_product(violations: Violations, letter: Json) -> None:
-    code, destination = letter["service"].get("productCode", ""), _destination(letter)
+    code = letter["service"].get("productCode", "")
     violations.require(code, 30014)
     violations.require(not code or code in tables.PRODUCTS, 30015)
     if code not in tables.PRODUCTS or letter["addressee"]["address"].get("countryCode") not in COUNTRIES:
         return
-    violations.require(destination and code in destination.served, 30213)
+    violations.require(code in _served(letter), 30213)
 
 
 def _validate_return_choice(violations: Violations, letter: Json) -> None:
