@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from carriers.sandbox.faults import Fault, Kind, fault_named, magic_in
@@ -20,22 +20,8 @@ class Operation:
     texts: tuple[str, ...] = ()  # the fields that can hold a magic reference
 
 
-@dataclass(frozen=True)
-class Injection:
-    """A fault to inject now."""
-
-    fault: Fault
-    delay_s: float
-
-    @property
-    def name(self) -> str:
-        return self.fault.name
-
-
-NO_FAULT = Injection(Fault("", is_made=True, does="nothing fails"), 0)
-UNKNOWN = Injection(
-    Fault("unknown", is_made=False, does="the reference names no fault and no journey", kind=Kind.REFUSAL), 0
-)
+NO_FAULT = Fault("", is_made=True, does="nothing fails")
+UNKNOWN = Fault("unknown", is_made=False, does="the reference names no fault and no journey", kind=Kind.REFUSAL)
 
 
 @dataclass
@@ -60,8 +46,9 @@ class ArmedFault:
             and self.rank in (None, operation.rank)
         )
 
-    def injection(self) -> Injection:
-        return Injection(self.fault, self.fault.delay_s if self.delay_s is None else self.delay_s)
+    def met(self) -> Fault:
+        """Return the fault with its delay."""
+        return self.fault if self.delay_s is None else replace(self.fault, delay_s=self.delay_s)
 
 
 @dataclass
@@ -83,15 +70,15 @@ class FaultRegistry:
         with self._lock:
             return [{**asdict(armed), "fault": armed.fault.name} for armed in self._armed]
 
-    def pick(self, operation: Operation) -> Injection:
+    def pick(self, operation: Operation) -> Fault:
         """Return the fault that an operation meets: an armed one, oldest first, or its magic reference's."""
         return self._use(lambda armed: armed.matches(operation)) or _magic(operation)
 
-    def pick_named(self, name: str, operation: str | None = None) -> Injection | None:
+    def pick_named(self, name: str, operation: str | None = None) -> Fault | None:
         """Return the armed `accept` or `unfound`, unless it waits for another operation."""
         return self._use(lambda armed: armed.fault.name == name and armed.operation in (None, operation))
 
-    def _use(self, is_met: Callable[[ArmedFault], bool]) -> Injection | None:
+    def _use(self, is_met: Callable[[ArmedFault], bool]) -> Fault | None:
         with self._lock:
             armed = next(filter(is_met, self._armed), None)
             if armed is None:
@@ -100,15 +87,13 @@ class FaultRegistry:
                 armed.count -= 1
                 if armed.count <= 0:
                     self._armed.remove(armed)
-            return armed.injection()
+            return armed.met()
 
 
-def _magic(operation: Operation) -> Injection:
+def _magic(operation: Operation) -> Fault:
     for rank, name in filter(None, map(magic_in, operation.texts)):
         if rank in (None, operation.rank):
             fault = fault_named(name, operation.carrier)
-            if fault is None or fault.kind is Kind.CONTROL_ONLY:
-                return UNKNOWN
-            return Injection(fault, fault.delay_s)
+            return UNKNOWN if fault is None or fault.kind is Kind.CONTROL_ONLY else fault
     journeys = filter(None, map(asked_for, operation.texts))
     return NO_FAULT if all(journey in JOURNEYS for journey in journeys) else UNKNOWN

@@ -144,23 +144,14 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Listener
 
     def handle(self) -> None:
-        injection = self.server.state.faults.pick_named("accept")
+        unread = self.server.state.faults.pick_named("accept")
         # A purchase that waits here during a reset must not show up in the ledger that starts then.
-        if injection is not None and self.server.state.wait(injection.delay_s):
+        if unread is not None and self.server.state.wait(unread.delay_s):
             return
         try:
             super().handle()
         except OSError:
             logger.debug("the client went away")
-
-    def do_GET(self) -> None:
-        self._exchange()
-
-    def do_POST(self) -> None:
-        self._exchange()
-
-    def do_DELETE(self) -> None:
-        self._exchange()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the parent's name
         """Log nothing here: the parent's lines hold query strings."""
@@ -173,6 +164,8 @@ class _Handler(BaseHTTPRequestHandler):
         state = self.server.state
         is_kept = Transmitter(response, self.connection, state.wait).send()
         self.close_connection = self.close_connection or not is_kept or state.closing.is_set()
+
+    do_GET = do_POST = do_DELETE = _exchange  # noqa: N815 the parent's names
 
     def _respond(self, path: str, query: dict[str, str]) -> Response:
         length = self.headers.get("Content-Length", "0")

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from carriers.sandbox.fault_registry import FaultRegistry, Injection, Operation
-from carriers.sandbox.faults import BOTH, Kind
+from carriers.sandbox.fault_registry import FaultRegistry, Operation
+from carriers.sandbox.faults import BOTH, Fault, Kind
 from carriers.sandbox.http import Response, Transmission
 from carriers.sandbox.ledger import Ledger
 from carriers.sandbox.parcel import Parcel
 from carriers.sandbox.tracking_numbers import NumberRange
 
-Handler = Callable[[Injection], Response]
+Handler = Callable[[Fault], Response]
 
 # A fault that buys nothing corrupts this; nothing of it is left.
 _NOTHING = Response(200, "text/plain", b"")
@@ -72,21 +72,20 @@ class State:
         refusal for a fault's name or an error code.
         """
         interrupted = self._interrupted  # before the pick: a reset after it must interrupt this wait
-        injection = self.faults.pick(operation)
-        fault = injection.fault
+        fault = self.faults.pick(operation)
         if fault.kind is Kind.REFUSAL:
             return refuse(fault.name)
-        if fault.kind is Kind.DELAY and interrupted.wait(injection.delay_s):
+        if fault.kind is Kind.DELAY and interrupted.wait(fault.delay_s):
             return replace(_NOTHING, transmission=Transmission.CLOSE)
-        response = do(injection) if fault.is_made else _NOTHING
-        return replace(fault.corrupt(response), delay_s=injection.delay_s) if fault.corrupt else response
+        response = do(fault) if fault.is_made else _NOTHING
+        return replace(fault.corrupt(response), delay_s=fault.delay_s) if fault.corrupt else response
 
-    def sell(self, parcels: Sequence[Parcel], account: str, injection: Injection) -> None:
+    def sell(self, parcels: Sequence[Parcel], account: str, fault: Fault) -> None:
         """Enter one call's parcels in the ledger."""
-        is_late = injection.name in ("late", "young")
-        findable_after_s = injection.delay_s if is_late else 0
-        self.ledger.record(parcels, account, findable_after_s, is_label_lost=injection.fault.loses_label)
-        if injection.name == "collected":
+        is_late = fault.name in ("late", "young")
+        findable_after_s = fault.delay_s if is_late else 0
+        self.ledger.record(parcels, account, findable_after_s, is_label_lost=fault.loses_label)
+        if fault.name == "collected":
             for parcel in parcels:
                 self.ledger.collect(parcel.label.carrier, parcel.number)
 
@@ -96,8 +95,8 @@ class State:
             self._reservations += 1
             return f"{time.time_ns() // 1_000_000:013d}{self._reservations % 100_000:05d}"
 
-    def numbers(self, carrier: str, count: int, injection: Injection) -> list[str]:
+    def numbers(self, carrier: str, count: int, fault: Fault) -> list[str]:
         """Hand out tracking numbers, each a new one except under the fault `twin`."""
-        if injection.name == "twin":
+        if fault.name == "twin":
             return [self._ranges[carrier].last()] * count
         return [self._ranges[carrier].take() for _ in range(count)]

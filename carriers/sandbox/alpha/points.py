@@ -9,7 +9,7 @@ from carriers.sandbox.alpha.point_answer import point_tree
 from carriers.sandbox.alpha.point_tables import BY_SERVICE, DETAIL, DETAIL_INTER, FRENCH, INTER
 from carriers.sandbox.alpha.validation import validate_credentials
 from carriers.sandbox.countries import FRANCE
-from carriers.sandbox.fault_registry import Injection
+from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response
 from carriers.sandbox.pickup_points import PickupPoint, near, point_of
 from carriers.sandbox.state import State
@@ -46,7 +46,7 @@ def _search(state: State, message: soap.Message) -> Response:
     if country == "FR" and not re.fullmatch(r"[0-9]{5}", fields["zipCode"]):
         raise _refusal(302, "zipCode")
 
-    def search(_: Injection) -> Response:
+    def search(_: Fault) -> Response:
         found = _found(country, fields)
         if not found:
             raise _refusal(point_tables.NO_POINT)
@@ -90,7 +90,7 @@ def _look_up(state: State, message: soap.Message) -> Response:
     is_french = message.operation == DETAIL
     countries = FRANCE if is_french else frozenset({point_tables.country_of(fields["countryCode"])})
 
-    def look_up(_: Injection) -> Response:
+    def look_up(_: Fault) -> Response:
         point = point_of("alpha", code)
         if point is None or point.country not in countries:
             raise _refusal(point_tables.NO_POINT)

@@ -10,7 +10,7 @@ from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.validation import validate_credentials
 from carriers.sandbox.beta.delivery import after_working_days
 from carriers.sandbox.countries import COUNTRIES, PARIS, is_postal_code_of
-from carriers.sandbox.fault_registry import Injection
+from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response
 from carriers.sandbox.state import State
 
@@ -57,7 +57,7 @@ def _list(state: State, message: soap.Message) -> Response:
     if not _is_weight(fields["weight"]) or not _is_there(country, fields["arrZipCode"]):
         raise _refusal(NO_TARIFF)
 
-    def products(_: Injection) -> Response:
+    def products(_: Fault) -> Response:
         found = [_product(code) for code in _codes(account, _country(country))]
         return service.succeeded(message, found)
 
@@ -87,7 +87,7 @@ def _time(state: State, message: soap.Message) -> Response:
     except ValueError:
         raise _refusal(EMPTY, "shippingDate") from None
 
-    def promise(_: Injection) -> Response:
+    def promise(_: Fault) -> Response:
         arrives = datetime.combine(after_working_days(sent, days), LATEST_HOUR, PARIS)
         return service.succeeded(message, [("date", arrives.isoformat())])
 

@@ -8,7 +8,7 @@ from carriers.sandbox.alpha.relay import misrouted_by
 from carriers.sandbox.alpha.shipment import Fields, Shipment, read_shipment
 from carriers.sandbox.alpha.validation import validate_credentials, validate_shipment
 from carriers.sandbox.countries import EU_TERRITORY
-from carriers.sandbox.fault_registry import Injection
+from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response
 from carriers.sandbox.label import Label, PageFormat, faulty_pdf
 from carriers.sandbox.parcel import Parcel, without_secrets
@@ -29,21 +29,21 @@ def _buy(state: State, message: soap.Message) -> Response:
     ref, skybill = shipment.refs[0], shipment.skybills[0]
     texts = (ref.get("recipientRef", ""), skybill.get("content1", ""))
 
-    def make(injection: Injection) -> Response:
-        return service.succeeded(message, _made(state, shipment, injection))
+    def make(fault: Fault) -> Response:
+        return service.succeeded(message, _made(state, shipment, fault))
 
     return service.perform(state, message, make, ref.get("shipperRef", ""), texts)
 
 
-def _made(state: State, shipment: Shipment, injection: Injection) -> soap.Elements:
+def _made(state: State, shipment: Shipment, fault: Fault) -> soap.Elements:
     """Enter the parcels in the ledger; return the numbers and labels."""
-    numbers = state.numbers("alpha", len(shipment.skybills), injection)
+    numbers = state.numbers("alpha", len(shipment.skybills), fault)
     reservation = state.reservation()
     parcels = [_parcel(shipment, index, number, reservation) for index, number in enumerate(numbers)]
-    state.sell(parcels, shipment.one("headerValue")["accountNumber"], injection)
+    state.sell(parcels, shipment.one("headerValue")["accountNumber"], fault)
     has_labels = shipment.one("skybillParamsValue")["withReservation"] == "2"
     results: soap.Elements = [
-        ("resultMultiParcelValue", _result(parcel.label, injection, has_label=has_labels)) for parcel in parcels
+        ("resultMultiParcelValue", _result(parcel.label, fault, has_label=has_labels)) for parcel in parcels
     ]
     return [("reservationNumber", reservation), *results]
 
@@ -58,13 +58,13 @@ def _parcel(shipment: Shipment, index: int, number: str, reservation: str) -> Pa
     )
 
 
-def _result(label: Label, injection: Injection, *, has_label: bool) -> soap.Elements:
+def _result(label: Label, fault: Fault, *, has_label: bool) -> soap.Elements:
     number = ("skybillNumber", label.tracking_number)
-    pdf = faulty_pdf(injection.name, label) if has_label else None
+    pdf = faulty_pdf(fault.name, label) if has_label else None
     if pdf is None:
         return [number]
     text = base64.b64encode(pdf).decode()
-    if injection.name == "base64":
+    if fault.name == "base64":
         text = text[: len(text) // 2 // 4 * 4 + 1]  # one character alone encodes nothing
     # `codeService` stands for the children that the page says may be present and are ignored.
     return [("codeService", label.product_code[-3:]), ("pdfEtiquette", text), number]
@@ -121,8 +121,8 @@ def _reprint(state: State, message: soap.Message) -> Response:
     if not number or not printed:
         raise soap.RefusalError(33, "invalid data: numberSearch, no reservation of yours")
 
-    def reprint(injection: Injection) -> Response:
-        pdf = faulty_pdf(injection.name, *printed)
+    def reprint(fault: Fault) -> Response:
+        pdf = faulty_pdf(fault.name, *printed)
         if pdf is None:
             return service.succeeded(message, [])
         content: soap.Elements = [("skybill", base64.b64encode(pdf).decode()), ("type", mode)]

@@ -10,7 +10,7 @@ from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.history import events, is_taken_in_charge, short_events
 from carriers.sandbox.alpha.validation import validate_credentials
 from carriers.sandbox.countries import PARIS
-from carriers.sandbox.fault_registry import Injection
+from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response
 from carriers.sandbox.journeys import LANGUAGES
 from carriers.sandbox.page import NOTICE, REGULAR, Page
@@ -34,7 +34,7 @@ def answer_tracking(state: State, request: Request) -> Response:
 def _search(state: State, message: soap.Message) -> Response:
     fields = _fields(message, "sendersRef")
 
-    def search(_: Injection) -> Response:
+    def search(_: Fault) -> Response:
         found = _visible(state, message, fields["sendersRef"], fields["accountNumber"])[:MOST_FOUND]
         return service.succeeded(message, [("listParcel", _parcel(state, row, fields["language"])) for row in found])
 
@@ -47,7 +47,7 @@ def _cancel(state: State, message: soap.Message) -> Response:
     purchase = state.ledger.purchase("alpha", number)
     reference = purchase.reference if purchase else ""
 
-    def cancel(_: Injection) -> Response:
+    def cancel(_: Fault) -> Response:
         if purchase not in _visible(state, message, reference, fields["accountNumber"]):
             return _not_cancelled(message, UNKNOWN, UNKNOWN_TEXT)
         if purchase and (state.ledger.is_collected("alpha", number) or is_taken_in_charge(state.ledger.way(purchase))):
@@ -78,7 +78,7 @@ def _track(state: State, message: soap.Message) -> Response:
         raise soap.RefusalError(SYSTEM_ERROR, tables.MESSAGES[SYSTEM_ERROR])
     purchase = state.ledger.purchase("alpha", number)
 
-    def track(_: Injection) -> Response:
+    def track(_: Fault) -> Response:
         is_known = purchase is not None and purchase.findable_at_s <= time.time()
         listed = events(state.ledger.way(purchase), language) if purchase and is_known else []
         return service.succeeded(message, [("listEventInfoComp", [*listed, ("skybillNumber", number)])])
@@ -92,7 +92,7 @@ def _prove(state: State, message: soap.Message) -> Response:
     number = fields["skybillNumber"]
     purchase = state.ledger.purchase("alpha", number)
 
-    def prove(_: Injection) -> Response:
+    def prove(_: Fault) -> Response:
         is_theirs = purchase and purchase.account in ("", fields["accountNumber"])
         way = state.ledger.way(purchase) if purchase and is_theirs else None
         delivered = way and next((each for each in way.happened if each.step.event in DELIVERED), None)

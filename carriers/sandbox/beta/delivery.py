@@ -10,7 +10,8 @@ from typing import Any
 from carriers.sandbox.beta.accounts import REFUSED, is_number_missing
 from carriers.sandbox.beta.information import FACTS
 from carriers.sandbox.beta.json_request import read_json
-from carriers.sandbox.fault_registry import Injection, Operation
+from carriers.sandbox.fault_registry import Operation
+from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.state import State
 
@@ -40,7 +41,7 @@ def answer_delivery(state: State, request: Request) -> Response:
     if day.weekday() == SUNDAY:
         return _refused("JOUR_NON_OUVRE")
 
-    def promise(_: Injection) -> Response:
+    def promise(_: Fault) -> Response:
         arrives = after_working_days(day, DAYS).strftime("%d/%m/%Y")
         return json_response({"errorCode": "OK", "message": "", "deliveryDate": arrives})
 

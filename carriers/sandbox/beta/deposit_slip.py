@@ -8,7 +8,8 @@ from carriers.sandbox.beta import answers, tables
 from carriers.sandbox.beta.json_request import MalformedError, read_request
 from carriers.sandbox.beta.validation import account_of, validate_credentials
 from carriers.sandbox.beta.violations import Violations
-from carriers.sandbox.fault_registry import Injection, Operation
+from carriers.sandbox.fault_registry import Operation
+from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.page import BOLD, NOTICE, REGULAR, Page
 from carriers.sandbox.state import State
@@ -35,7 +36,7 @@ def answer_deposit_slip(state: State, request: Request) -> Response:
     if refused is not None:
         return _refusal(INVALID_PARCEL, refused)
 
-    def make(_: Injection) -> Response:
+    def make(_: Fault) -> Response:
         return _slip(account, numbers)
 
     return state.perform(Operation("beta", OPERATION), make, lambda name: _refusal(name, ""))

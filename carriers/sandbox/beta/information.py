@@ -8,7 +8,8 @@ from typing import Any
 
 from carriers.sandbox.beta.accounts import REFUSED, SENDING_THEIR_NUMBER
 from carriers.sandbox.beta.json_request import read_json
-from carriers.sandbox.fault_registry import Injection, Operation
+from carriers.sandbox.fault_registry import Operation
+from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.state import State
 
@@ -42,7 +43,7 @@ def answer_information(state: State, request: Request) -> Response:
     if not is_one_way or not name or name.endswith(REFUSED):
         return _refused(WRONG_CREDENTIALS)
 
-    def facts(_: Injection) -> Response:
+    def facts(_: Fault) -> Response:
         provider = {
             "provider": "COLISSIMO-V2" if name.startswith(SENDING_THEIR_NUMBER) else "COLISSIMO-V1",
             "messageErreur": None,

@@ -10,7 +10,8 @@ from carriers.sandbox.beta.answers import CodeError
 from carriers.sandbox.beta.point_answer import point_json
 from carriers.sandbox.beta.point_request import NO_POINT, NOT_SERVED, SYSTEM, WRONG_ID, Fields
 from carriers.sandbox.countries import FRANCE
-from carriers.sandbox.fault_registry import Injection, Operation
+from carriers.sandbox.fault_registry import Operation
+from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.pickup_points import POINTS, PickupPoint, near, point_of
 from carriers.sandbox.state import State
@@ -42,7 +43,7 @@ def answer_points(state: State, request: Request, *, operation: str) -> Response
 
 
 def _perform(state: State, operation: str, fields: Fields) -> Response:
-    def do(_: Injection) -> Response:
+    def do(_: Fault) -> Response:
         found = _found(fields) if operation == SEARCH else _looked_up(fields)
         return _answer(operation, 0, "Code retour OK", found)
 

@@ -12,7 +12,8 @@ from carriers.sandbox.beta.pickup import misrouted_by
 from carriers.sandbox.beta.validation import validate_request
 from carriers.sandbox.corruption import NO_PDF
 from carriers.sandbox.customs_form import customs_form_pdf
-from carriers.sandbox.fault_registry import Injection, Operation
+from carriers.sandbox.fault_registry import Operation
+from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.label import Label, PageFormat, faulty_pdf
 from carriers.sandbox.parcel import Parcel, without_secrets
@@ -69,7 +70,7 @@ def _perform(state: State, order: Order, operation: str) -> Response:
     texts = (order.letter["sender"].get("senderParcelRef", ""),)
     return state.perform(
         Operation("beta", operation, reference, order.link.rank, texts),
-        lambda injection: _make(state, order, injection) if operation == BUY else _checked(order),
+        lambda fault: _make(state, order, fault) if operation == BUY else _checked(order),
         answers.refusal,
     )
 
@@ -83,13 +84,13 @@ def _checked(order: Order) -> Response:
     return json_response({"messages": _messages(order), order.block: None})
 
 
-def _make(state: State, order: Order, injection: Injection) -> Response:
+def _make(state: State, order: Order, fault: Fault) -> Response:
     """Enter the parcel in the ledger, then answer with its label."""
-    parcel = _parcel(order, state.numbers("beta", 1, injection)[0])
-    state.sell([parcel], order.account, injection)
-    if injection.name == "warning":
+    parcel = _parcel(order, state.numbers("beta", 1, fault)[0])
+    state.sell([parcel], order.account, fault)
+    if fault.name == "warning":
         order = replace(order, warnings=[*order.warnings, (answers.SHAPE_CODE, "SANDBOX: line2 is cut")])
-    return answers.multipart(_infos(order, parcel.label), _documents(parcel, injection.name))
+    return answers.multipart(_infos(order, parcel.label), _documents(parcel, fault.name))
 
 
 def _parcel(order: Order, number: str) -> Parcel:

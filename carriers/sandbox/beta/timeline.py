@@ -8,7 +8,8 @@ from carriers.sandbox.beta import accounts
 from carriers.sandbox.beta.answers import CodeError
 from carriers.sandbox.beta.json_request import read_json
 from carriers.sandbox.beta.timeline_answer import parcel_json
-from carriers.sandbox.fault_registry import Injection, Operation
+from carriers.sandbox.fault_registry import Operation
+from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.journeys import LANGUAGES
 from carriers.sandbox.parcel import Purchase
@@ -73,7 +74,7 @@ def _perform(state: State, fields: Fields, account: str) -> Response:
     number, language = fields["parcelNumber"], fields["lang"]
     purchase = state.ledger.purchase("beta", number)
 
-    def do(_: Injection) -> Response:
+    def do(_: Fault) -> Response:
         parcel = _visible(purchase, number, language, account)
         found = parcel_json(parcel, state.ledger.way(parcel), language)
         return _answer(FOUND, found, language)
