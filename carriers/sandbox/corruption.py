@@ -26,39 +26,29 @@ def html(status: int) -> Corruption:
     return lambda _: Response(status, "text/html", page.encode())
 
 
-def empty(response: Response) -> Response:
-    return replace(response, body=b"")
+def body(change: Callable[[bytes], bytes]) -> Corruption:
+    return lambda response: replace(response, body=change(response.body))
 
 
-def truncated(response: Response) -> Response:
-    """Announce half the body as if it were all: no closing tag, no closing boundary."""
-    return replace(response, body=response.body[: len(response.body) // 2])
-
-
-def garbled(response: Response) -> Response:
-    """Flip the high bit of every byte: no tag, no boundary, no JSON is left."""
-    return replace(response, body=bytes(byte ^ 0x80 for byte in response.body))
-
-
-def wrong_charset(response: Response) -> Response:
-    """Put Latin-1 text into an answer that says UTF-8."""
-    return replace(response, body=response.body.replace(b"SANDBOX", "SANDBOX é".encode("latin-1"), 1))
-
-
-def doctype(response: Response) -> Response:
-    declaration = b'<!DOCTYPE answer [<!ENTITY sandbox "SANDBOX">]>'
-    return replace(response, body=response.body.replace(b"?>", b"?>" + declaration, 1))
+empty = body(lambda _: b"")
+# Half the body, announced as if it were all: no closing tag, no closing boundary.
+truncated = body(lambda content: content[: len(content) // 2])
+# No tag, no boundary, no JSON is left.
+garbled = body(lambda content: bytes(byte ^ 0x80 for byte in content))
+# Latin-1 in an answer that says UTF-8.
+wrong_charset = body(lambda content: content.replace(b"SANDBOX", "SANDBOX é".encode("latin-1"), 1))
+doctype = body(lambda content: content.replace(b"?>", b'?><!DOCTYPE answer [<!ENTITY sandbox "SANDBOX">]>', 1))
 
 
 def deep(response: Response) -> Response:
     """Put deeply nested XML or JSON before the first message, or into JSON without messages."""
     if "xml" in response.content_type:
-        nest = b"<a>" * DEPTH + b"</a>" * DEPTH
-        return replace(response, body=response.body.replace(b"<errorMessage>", nest + b"<errorMessage>", 1))
-    nest = b"[" * DEPTH + b"]" * DEPTH
-    if b'"messages": [' not in response.body:
-        return replace(response, body=response.body.replace(b"{", b'{"deep": ' + nest + b", ", 1))
-    return replace(response, body=response.body.replace(b'"messages": [', b'"messages": [' + nest + b", ", 1))
+        place, nest = b"<errorMessage>", b"<a>" * DEPTH + b"</a>" * DEPTH + b"<errorMessage>"
+    elif b'"messages": [' in response.body:
+        place, nest = b'"messages": [', b'"messages": [' + b"[" * DEPTH + b"]" * DEPTH + b", "
+    else:
+        place, nest = b"{", b'{"deep": ' + b"[" * DEPTH + b"]" * DEPTH + b", "
+    return replace(response, body=response.body.replace(place, nest, 1))
 
 
 def gzip_bomb(response: Response) -> Response:
