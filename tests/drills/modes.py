@@ -1,6 +1,6 @@
 """Live and test shops' requests, mixed: ``python -m tests.drills.modes --orders 10000``.
 
-A recorder stands in the carriers' place and passes on what it is sent; test shops have a sandbox of their own. A live
+A gateway stands in the carriers' place and passes on what it is sent; test shops have a sandbox of their own. A live
 and a test shop search, check, order and cancel at random, with faults and journeys; then both are reconciled, tracked
 and counted. It prints what the carriers were sent, and what of the test shop is in requests, figures, files and slips.
 """
@@ -14,16 +14,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
 from typing import Any
 
-import requests
 from django.core.management import call_command
 
+from tests.drills.edges.gateway import Gateway, gateway
 from tests.drills.environment import Environment, environment, sandbox, sandbox_settings
 from tests.drills.http_client import call
 from tests.drills.printing import exit_code, say
@@ -35,51 +32,6 @@ MARK, LIVE_MARK = "Essai", "Vrai"  # the customers' names
 PLACE = f"{POINTS}?zip=69002&city=Lyon&productCode="
 FAULTS = ("FAULT RESET", "FAULT 500", "FAULT HTML", "FAULT NO-PDF")
 JOURNEYS = ("JOURNEY HOME", "JOURNEY RELAY", "JOURNEY REFUSED")
-
-
-class Recorder(ThreadingHTTPServer):
-    """Records what is sent to the carriers, and passes it on to a sandbox."""
-
-    daemon_threads = True
-    target = 0
-
-    def __init__(self) -> None:
-        self.bodies: list[tuple[str, bytes]] = []
-        super().__init__(("127.0.0.1", 0), Passing)
-
-
-class Passing(BaseHTTPRequestHandler):
-    """One request of the service."""
-
-    server: Recorder
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.bodies.append((self.path, body))
-        headers = {name: value for name, value in self.headers.items() if name not in ("Host", "Content-Length")}
-        try:
-            url = f"http://127.0.0.1:{self.server.target}{self.path}"
-            answer = requests.post(url, body, headers=headers, timeout=60)
-        except requests.RequestException:  # a fault that the sandbox plays
-            self.close_connection = True
-            return
-        self.send_response(answer.status_code)
-        self.send_header("Content-Type", answer.headers.get("Content-Type", ""))
-        self.send_header("Content-Length", str(len(answer.content)))
-        self.end_headers()
-        self.wfile.write(answer.content)
-
-    def log_message(self, *args: Any) -> None:
-        """Write nothing."""
-
-
-@contextmanager
-def recording() -> Iterator[Recorder]:
-    with Recorder() as made:
-        Thread(target=made.serve_forever, daemon=True).start()
-        yield made
-        made.shutdown()
 
 
 def open_test_shop() -> str:
@@ -115,7 +67,7 @@ def act(port: int, token: str, name: str, seed: int) -> str:
     return f"order {answer.outcome}"
 
 
-def faults_of(env: Environment, recorder: Recorder, sandbox_port: int) -> Iterator[str]:
+def faults_of(env: Environment, recorder: Gateway, sandbox_port: int) -> Iterator[str]:
     """Settle, track and count everything; yield what of the test shop is where it must not be."""
     logging.disable()
     env.end_pauses()
@@ -127,7 +79,7 @@ def faults_of(env: Environment, recorder: Recorder, sandbox_port: int) -> Iterat
     yield from wrongly_listed()
 
 
-def wrongly_tracked(shop: str, recorder: Recorder) -> Iterator[str]:
+def wrongly_tracked(shop: str, recorder: Gateway) -> Iterator[str]:
     """Ask about numbers of one shop alone; both sandboxes give out the same."""
     from parcels.models import TrackingNumber
     from shops.db import clock
@@ -144,14 +96,14 @@ def wrongly_tracked(shop: str, recorder: Recorder) -> Iterator[str]:
         yield f"{asked} questions to the carriers about {len(few)} numbers of {shop}"
 
 
-def wrongly_sold(env: Environment, recorder: Recorder, sandbox_port: int) -> Iterator[str]:
+def wrongly_sold(env: Environment, recorder: Gateway, sandbox_port: int) -> Iterator[str]:
     from labels.models import ShippingLabel
     from shops.contracts.terms import SANDBOX_ACCOUNT
 
     ids = set(ShippingLabel.objects.filter(shop="essai").values_list("id", flat=True))
     lives = set(ShippingLabel.objects.filter(shop="drill").values_list("id", flat=True))
     marks = [mark.lower().encode() for mark in (MARK, SANDBOX_ACCOUNT, *ids)]
-    sent = b"\n".join(body.lower() for _, body in recorder.bodies)
+    sent = b"\n".join(body.lower() for body in recorder.bodies)
     found = [mark for mark in marks if mark in sent]
     say("labels of the test shop, of the live one", f"{len(ids):,}, {len(lives):,}")
     say("requests to the carriers", f"{len(recorder.bodies):,}")
@@ -214,12 +166,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=6)
     options = parser.parse_args()
     own = free_port()
-    with recording() as recorder, TemporaryDirectory(prefix="drill-") as folder:
+    with gateway() as recorder, TemporaryDirectory(prefix="drill-") as folder:
         carriers = sandbox_settings(recorder.server_port)
         carriers["BETA_TRACKING_URL"] = f"http://127.0.0.1:{recorder.server_port}/beta/tracking/timelineCompany"
         further = {"SANDBOX_URL": f"http://127.0.0.1:{own}", "ALPHA_TRACKING_RATE": 100, "BETA_TRACKING_RATE": 100}
         with environment(options.database, carriers | further) as env, sandbox(Path(folder), own):
-            recorder.target = env.sandbox_port
+            recorder.sandbox_port = env.sandbox_port
             tokens = {MARK: open_test_shop(), LIVE_MARK: env.token}
             rng = random.Random(options.seed)
             names = [rng.choice(sorted(tokens)) for _ in range(options.orders)]

@@ -1,12 +1,13 @@
-"""A gateway before the carriers, which gives its own answers after it has passed an order on."""
+"""A gateway before the carriers, which records requests and may answer them after it has passed them on."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
+
+import requests
 
 JSON, XML = "application/json", "text/xml; charset=utf-8"
 SOAP = '<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/"><soap:Body>{}</soap:Body></soap:Envelope>'
@@ -50,63 +51,55 @@ ANSWERS = {
 }
 
 
-class Gateway:
-    """Passes requests on to the sandbox; `answer` replaces what comes back while it is set."""
+class Gateway(ThreadingHTTPServer):
+    """Records requests and passes them on to a sandbox; `answer` replaces what comes back while it is set."""
+
+    daemon_threads = True
 
     def __init__(self, sandbox_port: int) -> None:
         self.sandbox_port = sandbox_port
         self.answer: GatewayAnswer | None = None
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
-        self.port = self.server.server_port
-
-    def handler(self) -> type[BaseHTTPRequestHandler]:
-        gateway = self
-
-        class Handler(BaseHTTPRequestHandler):
-            """Answers one request a connection."""
-
-            def do_POST(self) -> None:
-                answer = gateway.exchange(self)
-                content = answer.body.encode() if isinstance(answer, GatewayAnswer) else answer.content
-                self.send_response(answer.status)
-                self.send_header("Content-Type", answer.media_type)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the parent's name
-                """Stay silent."""
-
-        return Handler
-
-    def exchange(self, request: BaseHTTPRequestHandler) -> "GatewayAnswer | CarrierAnswer":
-        carrier = HTTPConnection("127.0.0.1", self.sandbox_port, timeout=60)
-        content = request.rfile.read(int(request.headers["Content-Length"]))
-        headers = {name: value for name, value in request.headers.items() if name.lower() != "host"}
-        carrier.request("POST", request.path, content, headers)
-        response = carrier.getresponse()
-        given = CarrierAnswer(response.status, response.headers["Content-Type"], response.read())
-        carrier.close()
-        return self.answer or given
+        self.bodies: list[bytes] = []
+        super().__init__(("127.0.0.1", 0), Passing)
 
 
-@dataclass(frozen=True)
-class CarrierAnswer:
-    """The carrier's own answer."""
+class Passing(BaseHTTPRequestHandler):
+    """The service's requests of one connection."""
 
-    status: int
-    media_type: str
-    content: bytes
+    server: Gateway
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.bodies.append(body)
+        headers = {name: value for name, value in self.headers.items() if name not in ("Host", "Content-Length")}
+        url = f"http://127.0.0.1:{self.server.sandbox_port}{self.path}"
+        try:
+            given = requests.post(url, body, headers=headers, timeout=60)
+        except requests.RequestException:  # a fault that the sandbox plays
+            self.close_connection = True
+            return
+        if answer := self.server.answer:
+            self.send(answer.status, answer.media_type, answer.body.encode())
+        else:
+            self.send(given.status_code, given.headers.get("Content-Type", ""), given.content)
+
+    def send(self, status: int, media_type: str, content: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", media_type)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *args: Any) -> None:
+        """Write nothing."""
 
 
 @contextmanager
-def gateway(sandbox_port: int) -> Iterator[Gateway]:
-    made = Gateway(sandbox_port)
-    thread = threading.Thread(target=made.server.serve_forever, args=(0.05,))
-    thread.start()
-    try:
-        yield made
-    finally:
-        made.server.shutdown()
-        thread.join()
-        made.server.server_close()
+def gateway(sandbox_port: int = 0) -> Iterator[Gateway]:
+    with Gateway(sandbox_port) as made:
+        Thread(target=made.serve_forever, args=(0.05,), daemon=True).start()
+        try:
+            yield made
+        finally:
+            made.shutdown()
