@@ -8,22 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 import pytest
 import requests
 from django.core.management import CommandError, call_command
 
-from carriers.sandbox.routes import (
-    ALPHA_POINTS_PATH,
-    ALPHA_QUICKCOST_PATH,
-    ALPHA_SHIPPING_PATH,
-    ALPHA_TRACKING_PATH,
-    BETA_ACCOUNT_PATH,
-    BETA_DELIVERY_PATH,
-    BETA_PATH,
-    BETA_POINTS_PATH,
-    BETA_TRACKING_PATH,
-)
+from tests.carriers.sandbox.control import URL_PATHS
 from tests.config.test_settings import ROOT
 from tests.support.programs import ended
 
@@ -45,22 +36,9 @@ def command(*options: str) -> Iterator["subprocess.Popen[str]"]:
 def test_it_serves_both_carriers_until_a_signal(signum: signal.Signals) -> None:
     with command("--port", "0") as process:
         assert process.stderr is not None
-        paths = (
-            ALPHA_SHIPPING_PATH,
-            ALPHA_TRACKING_PATH,
-            ALPHA_POINTS_PATH,
-            ALPHA_QUICKCOST_PATH,
-            BETA_PATH,
-            BETA_POINTS_PATH,
-            BETA_ACCOUNT_PATH,
-            BETA_DELIVERY_PATH,
-            BETA_TRACKING_PATH,
-            "/ledger",
-            "/",
-        )
-        urls = [re.findall(r"http://127\.0\.0\.1:\d+\S*", process.stderr.readline())[0] for _ in paths]
-        assert [url.endswith(path) for url, path in zip(urls, paths, strict=True)] == [True] * 11
-        assert requests.get(urls[9], timeout=TIMEOUT_S).json() == []
+        urls = [re.findall(r"http://127\.0\.0\.1:\d+\S*", process.stderr.readline())[0] for _ in URL_PATHS]
+        assert [urlsplit(url).path for url in urls] == URL_PATHS
+        assert requests.get(urls[URL_PATHS.index("/ledger")], timeout=TIMEOUT_S).json() == []
         process.send_signal(signum)
         out, _ = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, out) == (0, "")

@@ -7,6 +7,11 @@ import requests
 from carriers.sandbox.server import SandboxServer
 
 TIMEOUT_S = 60
+# As the command prints them.
+URL_PATHS = (
+    "/alpha/shipping /alpha/tracking /alpha/points /alpha/quickcost /beta/2.0 /beta/points"
+    " /beta/account/additionalinformations /beta/delivery/getDateLivraison /beta/tracking/timelineCompany /ledger /"
+).split()
 SESSION = requests.Session()  # keeps its connections
 SESSION.trust_env = False  # no proxies, which are looked for at each request
 

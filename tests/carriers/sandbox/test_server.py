@@ -19,24 +19,16 @@ from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import alpha_buy
 from tests.carriers.sandbox.beta.orders import beta_buy
-from tests.carriers.sandbox.control import TIMEOUT_S, arm, get, ledger, post
+from tests.carriers.sandbox.control import TIMEOUT_S, URL_PATHS, arm, get, ledger, post
 from tests.carriers.sandbox.raw import connect
 from tests.support.programs import ended
 
 BETA_PATH = "/beta/2.0/generateLabel"
-URL_PATHS = [
-    "/alpha/shipping",
-    "/alpha/tracking",
-    "/alpha/points",
-    "/alpha/quickcost",
-    "/beta/2.0",
-    "/beta/points",
-    "/beta/account/additionalinformations",
-    "/beta/delivery/getDateLivraison",
-    "/beta/tracking/timelineCompany",
-    "/ledger",
-    "/",
-]
+# Settings, endpoints and magic values.
+NAMED = (
+    "ALPHA_POINTS_URL ALPHA_QUICKCOST_URL BETA_POINTS_URL BETA_ACCOUNT_URL BETA_DELIVERY_URL BETA_TRACKING_URL /points"
+    " /control/journey /control/advance /control/parcel /control/collect /control/faults F0601 000030 000133 30008"
+).split()
 
 
 def test_the_first_page_explains_endpoints_credentials_and_faults(sandbox: SandboxServer) -> None:
@@ -44,26 +36,7 @@ def test_the_first_page_explains_endpoints_credentials_and_faults(sandbox: Sandb
 
     assert response.headers["Content-Type"] == "text/plain; charset=utf-8"
     assert sandbox.url in response.text
-    for words in (
-        *URL_PATHS,
-        "ALPHA_POINTS_URL",
-        "ALPHA_QUICKCOST_URL",
-        "BETA_POINTS_URL",
-        "BETA_ACCOUNT_URL",
-        "BETA_DELIVERY_URL",
-        "BETA_TRACKING_URL",
-        "JOURNEY RELAY",
-        "/control/journey",
-        "/control/advance",
-        "/control/parcel",
-        "/points",
-        "/control/collect",
-        "000133",
-        "F0601",
-        "/control/faults",
-        "000030",
-        "30008",
-    ):
+    for words in (*URL_PATHS, *NAMED, "JOURNEY RELAY"):
         assert words in response.text
     assert all(f"| {fault.name} |" in response.text for fault in FAULTS)
 

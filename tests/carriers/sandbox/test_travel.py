@@ -13,7 +13,7 @@ from carriers.sandbox.journeys import DEFAULT_PACE, JOURNEYS, LANGUAGES, TEXTS, 
 from carriers.sandbox.parcel import Purchase
 from carriers.sandbox.server import SandboxServer
 from carriers.sandbox.travel import Change, Way
-from tests.carriers.sandbox.alpha.orders import alpha_buy, alpha_call
+from tests.carriers.sandbox.alpha.orders import alpha_buy, track
 from tests.carriers.sandbox.beta.orders import beta_buy
 from tests.carriers.sandbox.control import ledger, post
 from tests.carriers.sandbox.travel import FOREIGN, advance, change, foreign
@@ -184,9 +184,7 @@ def test_a_wrong_control_call_says_so_and_changes_nothing(
 def test_a_foreign_parcel_is_tracked_and_is_no_purchase(sandbox: SandboxServer) -> None:
     number = foreign(sandbox, "alpha", journey="relay", age_s=7 * HOUR_S, pace=1)
 
-    reply = alpha_call(sandbox, "trackSkybillV2", language="fr_FR", skybillNumber=number)
-
-    assert reply.texts("code") == ["DC", "DB"]
+    assert track(sandbox, number).texts("code") == ["DC", "DB"]
     assert ledger(sandbox) == []
     many = [{"carrier": "beta", "tracking_number": f"6A{serial:011}"} for serial in range(500)]
     assert post(f"{sandbox.control_url}/parcel", json=many).json() == {"count": 500}
@@ -196,7 +194,7 @@ def test_a_restart_keeps_every_parcels_way(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
 
     def told(sandbox: SandboxServer, number: str) -> list[str]:
-        reply = alpha_call(sandbox, "trackSkybillV2", language="fr_FR", skybillNumber=number)
+        reply = track(sandbox, number)
         return [*reply.texts("code"), *reply.texts("eventDate")]
 
     with SandboxServer(ledger_path=path, pace=5.0) as first:

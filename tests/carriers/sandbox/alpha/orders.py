@@ -140,3 +140,7 @@ def search(sandbox: SandboxServer, reference: str = REFERENCE, account: str = AC
 def cancel(sandbox: SandboxServer, number: str, account: str = ACCOUNT) -> Reply:
     children = {"accountNumber": account, "password": PASSWORD, "language": "fr_FR", "skybillNumber": number}
     return alpha_call(sandbox, "cancelSkybill", **children)
+
+
+def track(sandbox: SandboxServer, number: str, language: str = "fr_FR") -> Reply:
+    return alpha_call(sandbox, "trackSkybillV2", language=language, skybillNumber=number)

@@ -10,12 +10,12 @@ from tests.carriers.sandbox.alpha.orders import (
     BUY,
     SOAP_HEADERS,
     TRACKING,
-    Reply,
     alpha_buy,
     alpha_call,
     cancel,
     envelope,
     search,
+    track,
 )
 from tests.carriers.sandbox.control import arm, ledger, post
 from tests.carriers.sandbox.travel import advance
@@ -99,17 +99,13 @@ def test_an_empty_reference_is_refused(sandbox: SandboxServer) -> None:
 def test_a_parcels_events_need_no_account(sandbox: SandboxServer) -> None:
     (number,) = alpha_buy(sandbox).texts("skybillNumber")
 
-    reply = alpha_call(sandbox, "trackSkybillV2", language="fr_FR", skybillNumber=number)
+    reply = track(sandbox, number)
 
     assert reply.code == "0"
     assert reply.texts("code") == ["DC"]
     assert reply.texts("eventLabel")
-    unknown = alpha_call(sandbox, "trackSkybillV2", language="fr_FR", skybillNumber="XU000000005FR")
+    unknown = track(sandbox, "XU000000005FR")
     assert (unknown.code, unknown.texts("events")) == ("0", [])
-
-
-def track(sandbox: SandboxServer, number: str, language: str = "fr_FR") -> Reply:
-    return alpha_call(sandbox, "trackSkybillV2", language=language, skybillNumber=number)
 
 
 def test_a_whole_history_is_listed_oldest_first(sandbox: SandboxServer) -> None:
