@@ -4,14 +4,13 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ import requests
 from config.docs.generated_tables import PROVOKED
 from config.management.commands.demo import ORDER
 from shops.api.errors.coded import CODES
+from tests.carriers.support.servers import http, serving
 from tests.docs.conftest import Demo, found
 from tests.docs.examples import RUN, Comparison, Example, examples
 from tests.support.paths import SEARCH, SHIPMENTS
@@ -144,42 +144,21 @@ def test_every_error_of_a_carrier_can_be_provoked() -> None:
     assert of_carriers - provoked == {"ALPHA_PICKUP_POINT_REJECTED"}
 
 
-@dataclass(frozen=True)
-class Scripted:
-    """An answer of a server that follows a script; only `sent` bytes of the body reach the client."""
-
-    status: int
-    body: bytes
-    headers: tuple[tuple[str, str], ...] = ()
-    sent: int | None = None
-
-
 PAGE = b"<html><body><h1>503 Service Unavailable</h1></body></html>"
 LABEL = json.dumps({"id": "0RCRUGWGBZDJINQ", "status": "label_generated"}).encode()
-BOUGHT = Scripted(201, LABEL)
+BOUGHT = http(LABEL, 201, "application/json", "Connection: close\r\n")
 
 
 @contextmanager
-def server_that_answers(script: list[Scripted]) -> Iterator[str]:
+def server_that_answers(script: list[bytes]) -> Iterator[str]:
     """Serve the script's answers, one to each request; what is left in it was not asked for."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            answer = script.pop(0)
-            self.send_response(answer.status)
-            for name, value in (*answer.headers, ("Content-Length", str(len(answer.body)))):
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(answer.body[: answer.sent])
+    def play(stream: socket.socket, request: bytes) -> bool:
+        stream.sendall(script.pop(0))
+        return False
 
-        def log_message(self, *args: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with serving(play) as server:
+        yield server.url
 
 
 def retry_recipe(language: str) -> Example:
@@ -203,14 +182,14 @@ def test_the_retry_recipe_outlasts_a_failure(language: str, demo: Demo, tmp_path
 @pytest.mark.parametrize(
     "failure",
     [
-        Scripted(503, PAGE, (("Content-Type", "text/html"),)),
-        Scripted(503, b"null", (("Retry-After", "Sat, 21 Nov 2026 16:00:00 GMT"),)),
-        Scripted(201, LABEL, sent=10),
+        http(PAGE, 503, "text/html", "Connection: close\r\n"),
+        http(b"null", 503, "application/json", "Connection: close\r\nRetry-After: Sat, 21 Nov 2026 16:00:00 GMT\r\n"),
+        BOUGHT[: 10 - len(LABEL)],
     ],
     ids=["a page", "a date to wait for", "half an answer"],
 )
 def test_the_retry_recipe_outlasts_what_the_service_itself_never_says(
-    failure: Scripted, language: str, demo: Demo, tmp_path: Path
+    failure: bytes, language: str, demo: Demo, tmp_path: Path
 ) -> None:
     recipe, script = retry_recipe(language), [failure, BOUGHT, BOUGHT]
     with server_that_answers(script) as url:
@@ -220,7 +199,7 @@ def test_the_retry_recipe_outlasts_what_the_service_itself_never_says(
 
 @pytest.mark.parametrize("language", RECIPES)
 def test_the_retry_recipe_ends_where_a_retry_changes_nothing(language: str, demo: Demo, tmp_path: Path) -> None:
-    recipe, script = retry_recipe(language), [Scripted(403, PAGE), BOUGHT]
+    recipe, script = retry_recipe(language), [http(PAGE, 403, "text/html", "Connection: close\r\n"), BOUGHT]
     with server_that_answers(script) as url:
         output = Reader(replace(demo, url=url), tmp_path, os.environ["PATH"]).run(recipe, recipe.code)
     assert re.search(r"(Error|Exception): status 403\b", output)
