@@ -14,14 +14,6 @@ class MalformedError(Exception):
     """The body is not the JSON that this service takes; the message names the path at fault."""
 
 
-def read_json(request: Request) -> Any:
-    """Return the body's JSON, None for a body that is none."""
-    try:
-        return json.loads(request.body.decode())
-    except (ValueError, RecursionError):
-        return None
-
-
 def read_request(request: Request, shape: Json) -> Json:
     """Return a body of this shape with every block present and every null left out."""
     _validate_content_type(request.headers.get("content-type", ""))
@@ -70,3 +62,11 @@ def _shaped_block(value: Any, shape: Json, path: str) -> Json:
         for name, inner in shape.items()
         if name in given or isinstance(inner, dict)
     }
+
+
+def read_json(request: Request) -> Any:
+    """Return the body's JSON, None for a body that is none."""
+    try:
+        return json.loads(request.body.decode())
+    except (ValueError, RecursionError):
+        return None

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from carriers.sandbox.beta import answers, tables
-from carriers.sandbox.beta.accounts import WRONG, account_name
+from carriers.sandbox.beta.accounts import WRONG
 from carriers.sandbox.beta.customs import customs_form
 from carriers.sandbox.beta.json_request import Json, MalformedError, read_request
 from carriers.sandbox.beta.links import Link, read_link, validate_followers
 from carriers.sandbox.beta.pickup import misrouted_by
-from carriers.sandbox.beta.validation import validate_request
+from carriers.sandbox.beta.validation import account_of, validate_request
 from carriers.sandbox.corruption import NO_PDF
 from carriers.sandbox.customs_form import customs_form_pdf
 from carriers.sandbox.fault_registry import Operation
@@ -52,7 +52,7 @@ def answer_beta(state: State, request: Request, *, operation: str, block: str) -
     api_key = request.headers.get("apikey", "")
     violations = validate_request(body, api_key)
     link = read_link(body, violations)
-    account = account_name(body.get("contractNumber", ""), api_key)
+    account = account_of(body, api_key)
     if not violations.errors and link.followers:
         validate_followers(link, state.ledger, account, violations)
     if violations.errors:

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import Any
 
 from carriers.sandbox.beta import tables
-from carriers.sandbox.beta.accounts import is_number_missing
+from carriers.sandbox.beta.accounts import account_name, is_number_missing
 from carriers.sandbox.beta.customs import validate_customs
 from carriers.sandbox.beta.json_request import Json
 from carriers.sandbox.beta.options import validate_options
@@ -43,6 +43,11 @@ def validate_request(body: Json, api_key: str) -> Violations:
     validate_fields(body, violations)
     validate_customs(violations, body)
     return violations
+
+
+def account_of(body: Json, api_key: str) -> str:
+    """Return the account's name in the ledger."""
+    return account_name(body.get("contractNumber", ""), api_key)
 
 
 def _served(letter: Json) -> frozenset[str]:
