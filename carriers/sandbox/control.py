@@ -189,12 +189,6 @@ def _foreign(state: State, content: Any) -> Purchase:
     return Purchase(
         carrier=carrier,
         tracking_number=number,
-        reference="",
-        account="",  # every contract may ask for it
-        product_code="",
-        weight_kg=0,
-        parcel_rank=1,
-        parcel_count=1,
         made_at_s=made_at_s,
         findable_at_s=made_at_s,
         journey=_journey({"journey": HOME, **content}),

@@ -65,18 +65,18 @@ def without_secrets(request: Any) -> Any:
     return float(request) if isinstance(request, Decimal) else request
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Purchase:
-    """One parcel that a carrier made and will bill."""
+    """One parcel that a carrier made and will bill; by default nothing is known of its order."""
 
     carrier: str
     tracking_number: str
-    reference: str  # alpha's shipperRef, beta's orderNumber
-    account: str
-    product_code: str
-    weight_kg: float
-    parcel_rank: int
-    parcel_count: int
+    reference: str = ""  # alpha's shipperRef, beta's orderNumber
+    account: str = ""  # if empty, every contract may ask for it
+    product_code: str = ""
+    weight_kg: float = 0
+    parcel_rank: int = 1
+    parcel_count: int = 1
     made_at_s: float
     findable_at_s: float  # until then the tracking service does not know the parcel
     reservation_number: str = ""  # alpha's

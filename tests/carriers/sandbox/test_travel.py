@@ -23,7 +23,9 @@ CODES = {"alpha": alpha.tracking.CODES, "beta": beta.tracking.CODES}
 
 
 def parcel(journey: str = "home", pace: float = 1.0) -> Purchase:
-    return Purchase("alpha", "XU1", "", "", "", 1, 1, 1, made_at_s=1000.0, findable_at_s=0, journey=journey, pace=pace)
+    return Purchase(
+        carrier="alpha", tracking_number="XU1", made_at_s=1000.0, findable_at_s=0, journey=journey, pace=pace
+    )
 
 
 def happened(now_s: float, *changes: Change, **way: Any) -> list[tuple[str, float]]:
