@@ -67,7 +67,7 @@ class Oracle:
         if label.state == "cancelled":
             return {None}
         before = (self.holders.get(number, set()) | shop.touched[number]) - {None, label.id}
-        others = {each for other in label.numbers for each in shop.namers(other)} | before
+        others = {each for other in label.numbers for each in (*shop.namers(other), *shop.touched[other])} | before
         if label.state == "cancelling":
             others |= {None}
         return before if before and label.is_sold() else others or {None}
