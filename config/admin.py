@@ -26,17 +26,12 @@ from shops.staff.audit.changes import CHANGED
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.base import ModelAdmin
+from shops.staff.unfold_classes import TextInput
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
-    from django.contrib.admin.widgets import AdminTextInputWidget as TextInput
     from django.contrib.auth.forms import UserChangeForm
-
-    AccountForm = forms.ModelForm[User]
 else:
     from unfold.forms import UserChangeForm
-    from unfold.widgets import UnfoldAdminTextInputWidget as TextInput
-
-    AccountForm = forms.ModelForm
 
 STYLES: dict[str, Any] = {"all": ["staff/admin.css"]}
 
@@ -58,7 +53,7 @@ def password_change(request: HttpRequest, extra_context: Any = None) -> HttpResp
 admin.site.password_change = password_change  # type: ignore[method-assign, assignment]  # as the log-in above
 
 
-class NewAccountForm(AccountForm):
+class NewAccountForm(forms.ModelForm[User]):
     """A new account, without a password."""
 
     class Meta:

@@ -1,6 +1,6 @@
 """The staff's page about a shop's customer: what is held, exported and erased, as the commands do it."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 from django import forms
@@ -14,11 +14,7 @@ from django.views.decorators.http import require_http_methods
 
 from config.customers import Customer, CustomerError
 from shops.staff.masking import may_see
-
-if TYPE_CHECKING:  # unfold ships no types; its widgets are the admin's with another look
-    from django.contrib.admin.widgets import AdminTextInputWidget as TextInput
-else:
-    from unfold.widgets import UnfoldAdminTextInputWidget as TextInput
+from shops.staff.unfold_classes import TextInput
 
 
 class CustomerForm(forms.Form):

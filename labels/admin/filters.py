@@ -26,29 +26,26 @@ class StateFilter(filters.MultiChoiceFilter):
     values = LabelState
 
 
-class ReasonFilter(filters.DropdownFilter):
+class ReasonFilter(filters.ColumnFilter):
     """Labels with one error, along the index of labels that have any."""
 
     title = gettext_lazy("reason")
     parameter_name = "reason"
+    column = "error_code"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         carriers = {carrier.upper(): carrier for carrier in CARRIERS}
         found = ((code, carriers.get(code.partition("_")[0])) for code in CODES)
         return [(code, f"{carrier}: {error_name(code)}") for code, carrier in found if carrier]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
-        return queryset.filter(error_code=self.value()) if self.value() else queryset
 
-
-class ProductFilter(filters.DropdownFilter):
+class ProductFilter(filters.ColumnFilter):
     """Labels of one product of its carrier, along their index."""
 
     title = gettext_lazy("product")
     parameter_name = "product"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(code, f"{product.carrier}: {code}") for code, product in PRODUCTS.items()]
+    column = "product_code"
+    offered = {code: f"{product.carrier}: {code}" for code, product in PRODUCTS.items()}
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
         if not self.value():
@@ -90,8 +87,5 @@ class NotHandedInFilter(filters.OptionFilter):
     title = gettext_lazy("handed in")
     parameter_name = "handed"
     options = {
-        "no": (
-            gettext_lazy("Not yet"),
-            lambda labels: labels.filter(pk__in=not_handed_in(), state=LabelState.GENERATED),
-        )
+        "no": (gettext_lazy("Not yet"), lambda labels: labels.generated().filter(pk__in=not_handed_in())),
     }

@@ -1,6 +1,6 @@
 """The form to adopt parcels: a tracking number for each, and the PDF from the carrier's own portal."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.conf import settings
@@ -13,11 +13,7 @@ from carriers import pdf
 from carriers.http.messages import UnreadableError
 from labels.models import ShippingLabel
 from labels.pdfs import unmerged
-
-if TYPE_CHECKING:  # unfold ships no types; its widget is the admin's, with another look
-    from django.contrib.admin.widgets import AdminTextInputWidget as TextInput
-else:
-    from unfold.widgets import UnfoldAdminTextInputWidget as TextInput
+from shops.staff.unfold_classes import TextInput
 
 READING_TIMEOUT_S = 20
 tracking_number = RegexValidator(

@@ -47,9 +47,10 @@ from shops.contracts.models import CarrierContract
 from shops.models import AccessToken
 from shops.staff.acts import Act
 from shops.staff.display_texts import NOTHING, number
-from shops.staff.filters import AutocompleteSelectFilter, CarrierFilter, ModeFilter
+from shops.staff.filters import CarrierFilter, ModeFilter
 from shops.staff.masking import conceal, masked, may_see
 from shops.staff.pages import address_of, key_in
+from shops.staff.unfold_classes import AutocompleteSelectFilter
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

@@ -22,8 +22,9 @@ from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.base import CappedList, LargeTableAdmin
 from shops.staff.display_texts import NOTHING, badge
-from shops.staff.filters import AutocompleteSelectFilter, CarrierFilter
+from shops.staff.filters import CarrierFilter
 from shops.staff.pages import address_of, key_in, page_of
+from shops.staff.unfold_classes import AutocompleteSelectFilter
 
 MAX_LABELS = 500
 COLOURS = {"made": "success", "refused": "danger", "open": "warning"}

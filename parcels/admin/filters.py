@@ -1,10 +1,12 @@
 """Filters of the list of parcels."""
 
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.utils.text import capfirst, format_lazy
 from django.utils.translation import gettext, gettext_lazy
 
 from parcels.figures.counting import SILENT_DAYS
@@ -48,44 +50,39 @@ class StatusFilter(filters.MultiChoiceFilter):
         return queryset.filter(Q(last_status=None) | Q(last_status__in=ticked))
 
 
-class DeliveryFilter(filters.DropdownFilter):
+def of_timing(timing: Timing, parcels: QuerySet[Any]) -> QuerySet[Any]:
+    if timing == Timing.OVERDUE:
+        return parcels.filter(is_overdue(clock.now()))
+    found: QuerySet[Any] = parcels.alias(timing=TIMING).filter(HAS_TIMING, timing=timing)  # along their index
+    return found
+
+
+class DeliveryFilter(filters.OptionFilter):
     """Parcels that were delivered within the delivery window that was reported or after it, or are past it."""
 
     title = gettext_lazy("delivery")
     parameter_name = "delivery"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(str(timing), timing.label.capitalize()) for timing in Timing]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        value = self.value()
-        if value not in Timing.values:
-            return queryset
-        if value == Timing.OVERDUE:
-            return queryset.filter(is_overdue(clock.now()))
-        of_timing: QuerySet[Any] = queryset.alias(timing=TIMING).filter(HAS_TIMING, timing=value)  # along their index
-        return of_timing
+    options = {timing.value: (capfirst(timing.label), partial(of_timing, timing)) for timing in Timing}
 
 
 def lists_overdue(request: HttpRequest) -> bool:
     return request.GET.get(DeliveryFilter.parameter_name) == Timing.OVERDUE
 
 
-class SilenceFilter(filters.DropdownFilter):
+def silent_for(days: int, parcels: QuerySet[Any]) -> QuerySet[Any]:
+    silent = TrackingNumber.objects.followed().filter(is_silent(clock.now() - timedelta(days=days)))
+    return parcels.filter(pk__in=silent.values("parcel"))
+
+
+class SilenceFilter(filters.OptionFilter):
     """Parcels that are followed, and of which nobody has told anything new for some days."""
 
     title = gettext_lazy("no news for")
     parameter_name = "silent"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(str(days), gettext("{days} days").format(days=days)) for days in SILENT_DAYS]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        value = self.value() or ""
-        if value not in {str(days) for days in SILENT_DAYS}:
-            return queryset
-        silent = TrackingNumber.objects.followed().filter(is_silent(clock.now() - timedelta(days=int(value))))
-        return queryset.filter(pk__in=silent.values("parcel"))
+    options = {
+        str(days): (format_lazy(gettext_lazy("{days} days"), days=days), partial(silent_for, days))
+        for days in SILENT_DAYS
+    }
 
 
 class CreatedMs:

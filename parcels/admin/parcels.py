@@ -44,9 +44,10 @@ from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.base import CappedList, LargeTableAdmin
 from shops.staff.display_texts import NOTHING
-from shops.staff.filters import AutocompleteSelectFilter, ModeFilter
+from shops.staff.filters import ModeFilter
 from shops.staff.masking import conceal, may_see
 from shops.staff.pages import page_of
+from shops.staff.unfold_classes import AutocompleteSelectFilter
 from shops.webhooks.models import WebhookDelivery
 
 TOLD_AT_MOST = 20

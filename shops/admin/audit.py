@@ -5,11 +5,10 @@ from typing import Any
 import orjson
 from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import NoReverseMatch
 from django.utils.html import format_html
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext_lazy
 
 from shops.db.words import word
 from shops.staff.audit.models import Action, AuditEntry, Channel
@@ -17,7 +16,7 @@ from shops.staff.audit.recording import customer_digests
 from shops.staff.base import LargeTableAdmin
 from shops.staff.display_texts import NOTHING
 from shops.staff.exports import Column
-from shops.staff.filters import DropdownFilter, MultiChoiceFilter, PeriodFilter
+from shops.staff.filters import ColumnFilter, MultiChoiceFilter, PeriodFilter
 from shops.staff.pages import address_of
 
 
@@ -29,17 +28,12 @@ class ActionFilter(MultiChoiceFilter):
     values = Action
 
 
-class ChannelFilter(DropdownFilter):
+class ChannelFilter(ColumnFilter):
     """Entries of one way to act."""
 
     title = gettext_lazy("channel")
-    parameter_name = "channel"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(value, gettext(label)) for value, label in Channel.choices]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(channel=self.value()) if self.value() else queryset
+    parameter_name = column = "channel"
+    offered = {value: gettext_lazy(label) for value, label in Channel.choices}
 
 
 class EntryPeriodFilter(PeriodFilter):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.utils.translation import gettext, gettext_lazy
@@ -10,16 +10,8 @@ from django_stubs_ext import StrOrPromise
 
 from shops.admin.products import ProductsField
 from shops.contracts import terms
-
-if TYPE_CHECKING:  # unfold ships no types; its widget is the admin's, with another look
-    from shops.contracts.models import CarrierContract
-
-    ContractModelForm = forms.ModelForm[CarrierContract]
-    from django.forms import PasswordInput
-else:
-    from unfold.widgets import UnfoldAdminPasswordWidget as PasswordInput
-
-    ContractModelForm = forms.ModelForm
+from shops.contracts.models import CarrierContract
+from shops.staff.unfold_classes import PasswordInput
 
 KEEP = gettext_lazy("Kept encrypted and never shown. Empty: the one that is stored stays.")
 CUSTOMS = (*terms.CUSTOMS, "customs_shipping_cost_eur")
@@ -30,7 +22,7 @@ def secret_field(label: StrOrPromise, help_text: StrOrPromise) -> forms.CharFiel
     return forms.CharField(label=label, help_text=help_text, required=False, strip=False, widget=widget)
 
 
-class ContractForm(ContractModelForm):
+class ContractForm(forms.ModelForm[CarrierContract]):
     """A contract as staff add and change it."""
 
     takes_secrets = True  # false over plain http

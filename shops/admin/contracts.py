@@ -1,6 +1,7 @@
 """The admin's pages of carrier contracts: added, changed, and tried against the carrier."""
 
 from dataclasses import replace
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -23,7 +24,8 @@ from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from shops.staff.display_texts import NOTHING
 from shops.staff.exports import Column, joined
-from shops.staff.filters import AutocompleteSelectFilter, CarrierFilter, ModeFilter, OptionFilter
+from shops.staff.filters import CarrierFilter, ModeFilter, OptionFilter
+from shops.staff.unfold_classes import AutocompleteSelectFilter
 
 if TYPE_CHECKING:
     from django import forms
@@ -44,9 +46,9 @@ class SecretFilter(OptionFilter):
     title = gettext_lazy("secret")
     parameter_name = "secret"
     options = {
-        "True": (gettext_lazy("API key"), lambda contracts: contracts.filter(has_api_key=True)),
-        "False": (gettext_lazy("password"), lambda contracts: contracts.filter(has_api_key=False)),
-        "None": (gettext_lazy("unknown"), lambda contracts: contracts.filter(has_api_key=None)),
+        "True": (gettext_lazy("API key"), methodcaller("filter", has_api_key=True)),
+        "False": (gettext_lazy("password"), methodcaller("filter", has_api_key=False)),
+        "None": (gettext_lazy("unknown"), methodcaller("filter", has_api_key=None)),
     }
 
 
@@ -56,11 +58,8 @@ class CredentialsFilter(OptionFilter):
     title = gettext_lazy("credentials")
     parameter_name = "credentials"
     options = {
-        "refused": (gettext_lazy("Refused by the carrier"), lambda contracts: contracts.refused()),
-        "password": (
-            gettext_lazy("A password in place of an API key"),
-            lambda contracts: contracts.with_password(),
-        ),
+        "refused": (gettext_lazy("Refused by the carrier"), methodcaller("refused")),
+        "password": (gettext_lazy("A password in place of an API key"), methodcaller("with_password")),
     }
 
 

@@ -10,7 +10,8 @@ from django.utils.translation import gettext, gettext_lazy
 from shops.staff.base import LargeTableAdmin
 from shops.staff.display_texts import NOTHING, badge, words
 from shops.staff.exports import Column
-from shops.staff.filters import AutocompleteSelectFilter, DropdownFilter, ModeFilter, MultiChoiceFilter, PeriodFilter
+from shops.staff.filters import ColumnFilter, ModeFilter, MultiChoiceFilter, PeriodFilter
+from shops.staff.unfold_classes import AutocompleteSelectFilter
 from shops.webhooks.event_types import EVENT_TYPES
 from shops.webhooks.models import DeliveryState, WebhookDelivery
 from shops.webhooks.replaying import replay
@@ -26,17 +27,13 @@ class StateFilter(MultiChoiceFilter):
     values = DeliveryState
 
 
-class TypeFilter(DropdownFilter):
+class TypeFilter(ColumnFilter):
     """Deliveries of one type of event."""
 
     title = gettext_lazy("event")
     parameter_name = "type"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, name) for name in EVENT_TYPES]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(event__type=self.value()) if self.value() else queryset
+    column = "event__type"
+    offered = {name: name for name in EVENT_TYPES}
 
 
 @admin.register(WebhookDelivery)

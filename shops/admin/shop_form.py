@@ -2,24 +2,15 @@
 
 # ruff: noqa: N815 - the public names are camelCase
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.utils.translation import gettext, gettext_lazy
 
 from shops.contracts import senders
 from shops.contracts.addresses import AddressSerializer
-
-if TYPE_CHECKING:  # unfold ships no types; its widget is the admin's, with another look
-    from django.contrib.admin.widgets import AdminTextInputWidget as TextInput
-
-    from shops.models import Shop
-
-    ShopModelForm = forms.ModelForm[Shop]
-else:
-    from unfold.widgets import UnfoldAdminTextInputWidget as TextInput
-
-    ShopModelForm = forms.ModelForm
+from shops.models import Shop
+from shops.staff.unfold_classes import TextInput
 
 PREFIX = "sender_"
 LABELS = {
@@ -42,7 +33,7 @@ def address_field(name: str) -> forms.CharField:
     return forms.CharField(label=LABELS[name], required=False, max_length=1000, strip=False, widget=widget)
 
 
-class ShopForm(ShopModelForm):
+class ShopForm(forms.ModelForm[Shop]):
     """A shop; an address with nothing in it is none."""
 
     refusals: dict[str, str]  # by carrier, why labels can't be sent from the address

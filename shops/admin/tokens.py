@@ -1,6 +1,7 @@
 """The admin's pages of access tokens."""
 
-from typing import TYPE_CHECKING, Any
+from operator import methodcaller
+from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
@@ -17,19 +18,12 @@ from shops.admin.kept import IssuedAdmin
 from shops.api.authentication import TOKEN_CACHE_TTL_S
 from shops.models import AccessToken, Shop
 from shops.staff.acts import is_confirmed
-from shops.staff.display_texts import badge, short_name
+from shops.staff.display_texts import badge
 from shops.staff.exports import Column
-from shops.staff.filters import AutocompleteSelectFilter, DropdownFilter
+from shops.staff.filters import OptionFilter
 from shops.staff.masking import may_see
 from shops.staff.pages import page_of
-
-if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
-    TokenTabularInline = admin.TabularInline[AccessToken, Shop]
-    TokenModelForm = forms.ModelForm[AccessToken]
-else:
-    from unfold.admin import TabularInline as TokenTabularInline
-
-    TokenModelForm = forms.ModelForm
+from shops.staff.unfold_classes import AutocompleteSelectFilter, TabularInline
 
 EXPIRED = Q(expires_at__lte=Now())
 ASKED_FOR = Q(last_four="", revoked_at=None) & ~Q(asked_by="")
@@ -61,7 +55,7 @@ def admin_link(text: str, address: str) -> str:
     return format_html('<a class="shop-link" href="{}">{}</a>', address, text)
 
 
-class TokenInline(TokenTabularInline):
+class TokenInline(TabularInline[AccessToken, Shop]):
     """A shop's tokens, read-only; each links to its page."""
 
     model = AccessToken
@@ -92,21 +86,18 @@ class TokenInline(TokenTabularInline):
         return state_label(token)
 
 
-class StateFilter(DropdownFilter):
+class StateFilter(OptionFilter):
     """Tokens in one state."""
 
     title = gettext_lazy("state")
     parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, short_name(name)) for name in STATES]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[AccessToken]) -> QuerySet[AccessToken]:
-        _, condition = STATES.get(self.value() or "", ("", Q()))
-        return queryset.filter(condition)
+    options = {
+        name: (gettext_lazy(name.capitalize()), methodcaller("filter", condition))
+        for name, (_, condition) in STATES.items()
+    }
 
 
-class TokenForm(TokenModelForm):
+class TokenForm(forms.ModelForm[AccessToken]):
     """The editable fields of a token."""
 
     class Meta:

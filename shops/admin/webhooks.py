@@ -1,7 +1,7 @@
 """The admin's pages of webhook endpoints: made, rotated, paused, tested, enabled, revoked and replayed."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
@@ -16,20 +16,13 @@ from shops.models import Shop
 from shops.staff.acts import is_confirmed
 from shops.staff.display_texts import badge
 from shops.staff.exports import Column, joined
-from shops.staff.filters import AutocompleteSelectFilter, ModeFilter, OptionFilter
+from shops.staff.filters import ModeFilter, OptionFilter
+from shops.staff.unfold_classes import AutocompleteSelectFilter, SplitDateTime
 from shops.webhooks import endpoints
 from shops.webhooks.event_types import SUBSCRIBABLE
 from shops.webhooks.models import WebhookEndpoint
 from shops.webhooks.public_addresses import UrlError, check_url
 from shops.webhooks.replaying import replay_since
-
-if TYPE_CHECKING:
-    EndpointModelForm = forms.ModelForm[WebhookEndpoint]
-    from django.contrib.admin.widgets import AdminSplitDateTime as SplitDateTime
-else:
-    from unfold.widgets import UnfoldAdminSplitDateTimeWidget as SplitDateTime
-
-    EndpointModelForm = forms.ModelForm
 
 URL_SHOWN = 40
 COLOURS = {"active": "success", "failing": "warning", "disabled": "danger", "paused": "info", "revoked": "default"}
@@ -46,7 +39,7 @@ class StateFilter(OptionFilter):
     }
 
 
-class EndpointForm(EndpointModelForm):
+class EndpointForm(forms.ModelForm[WebhookEndpoint]):
     """An endpoint as staff make and change it."""
 
     event_types = forms.MultipleChoiceField(

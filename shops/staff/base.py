@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
@@ -26,15 +26,7 @@ from shops.staff.filters import chosen_texts
 from shops.staff.masking import Concealed, may_see
 from shops.staff.pages import key_in
 from shops.staff.spreadsheets import FORMATS
-
-if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
-    from django.contrib.admin import ModelAdmin as UnfoldAdmin
-
-    RowPaginator = Paginator[Any]
-else:
-    from unfold.admin import ModelAdmin as UnfoldAdmin
-
-    RowPaginator = Paginator
+from shops.staff.unfold_classes import ModelAdmin as UnfoldAdmin
 
 headers.install()
 LISTED_AT_MOST = 1000
@@ -143,7 +135,7 @@ def without_tests(rows: QuerySet[Row]) -> QuerySet[Row]:
     return rows.filter(shop__is_test=False) if "shop" in fields else rows
 
 
-class CappedPaginator(RowPaginator):
+class CappedPaginator(Paginator[Any]):
     """Pages of the newest rows, up to a cap, so that nothing counts millions of rows."""
 
     template_name = "shops/pagination.html"

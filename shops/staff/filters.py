@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin
@@ -16,40 +16,31 @@ from django_stubs_ext import StrOrPromise
 from carriers import CARRIERS
 from shops.staff.days import start_of, today
 from shops.staff.display_texts import short_name
-
-if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
-    from django.contrib.admin import SimpleListFilter as CheckboxFilter
-    from django.contrib.admin import SimpleListFilter as DropdownFilter
-    from django.contrib.admin.filters import RelatedFieldListFilter as AutocompleteSelectFilter
-else:
-    from unfold.contrib.filters.admin import AutocompleteSelectFilter, CheckboxFilter, DropdownFilter
-
-__all__ = [
-    "AutocompleteSelectFilter",
-    "CarrierFilter",
-    "DropdownFilter",
-    "ModeFilter",
-    "MultiChoiceFilter",
-    "OptionFilter",
-    "PeriodFilter",
-    "RecentFilter",
-]
-
+from shops.staff.unfold_classes import CheckboxFilter, DropdownFilter
 
 NONE = "none"  # chooses rows without a value
 
 
-class CarrierFilter(DropdownFilter):
+class ColumnFilter(DropdownFilter):
+    """Rows with one value of a column; those that are offered have texts."""
+
+    column: ClassVar[str]
+    offered: ClassVar[Mapping[str, StrOrPromise]]
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return list(self.offered.items())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(**{self.column: self.value()}) if self.value() else queryset
+
+
+class CarrierFilter(ColumnFilter):
     """Rows of one carrier."""
 
     title = gettext_lazy("carrier")
     parameter_name = "carrier"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(code, code) for code in CARRIERS]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(carrier_code=self.value()) if self.value() else queryset
+    column = "carrier_code"
+    offered = {code: code for code in CARRIERS}
 
 
 class OptionFilter(DropdownFilter):
