@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from django.contrib import admin, messages
 from django.db import models
@@ -35,7 +35,7 @@ from labels.admin.personal import MASKED, columns_of
 from labels.admin.printing import PrintSelected
 from labels.admin.search import whole
 from labels.admin.slips import SlipForSelected
-from labels.admin.to_decide import ToDecideAdmin, waits_for_person
+from labels.admin.to_decide import ToDecideAdmin, page_again, waits_for_person
 from labels.lifecycle import decisions
 from labels.lifecycle.states import said_of
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
@@ -45,15 +45,12 @@ from parcels.templatetags.parcel_page import late_label
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from shops.models import AccessToken
-from shops.staff.acts import Act
+from shops.staff.acts import Act, StaffRequest
 from shops.staff.display_texts import NOTHING, number
 from shops.staff.filters import CarrierFilter, ModeFilter
 from shops.staff.masking import conceal, masked, may_see
 from shops.staff.pages import address_of, key_in
 from shops.staff.unfold_classes import AutocompleteSelectFilter
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 
 @admin.register(ShippingLabel)
@@ -137,6 +134,7 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
         return [
             path("<path:object_id>/pdf/", view, name="labels_shippinglabel_pdf"),
             *self.act_urls(
+                ask=Act(self.have_asked, page_again),
                 adopt=Act(self.adopt, self.adopt),
                 not_made=Act(self.mark_as_not_made, self.ask_if_not_made),
                 cancel=Act(self.cancel, self.ask_to_cancel),
@@ -154,7 +152,7 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
             messages.error(request, str(error))
             return HttpResponseRedirect(address_of("labels.shippinglabel", key_in(object_id)))
 
-    def adopt(self, request: HttpRequest, label: ShippingLabel) -> HttpResponse | None:
+    def adopt(self, request: StaffRequest, label: ShippingLabel) -> HttpResponse | None:
         """Ask for the parcels' numbers and PDF, and adopt them."""
         form = AdoptForm(request.POST or None, request.FILES or None, label=label)
         if not form.is_valid():
@@ -164,19 +162,17 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
                 label=label,
                 tracking_numbers=form.tracking_numbers,
                 pdf=form.cleaned_data["pdf"],
-                decided_by=cast("User", request.user),
+                decided_by=request.user,
             )
         except decisions.NoPdfError as error:
-            form.add_error(
-                "pdf", gettext("{error} Upload it instead, from the carrier's own portal.").format(error=error)
-            )
+            text = gettext("{error} Upload it instead, from the carrier's own portal.")
+            form.add_error("pdf", text.format(error=error))
             return self.adopt_page(request, label, form)
         if adopted.state == LabelState.GENERATED:
             messages.success(request, gettext("Adopted. The shop can retrieve the label now."))
         else:
-            messages.warning(
-                request, gettext("Adopted. The PDF waits for the storage; the shop can retrieve the label then.")
-            )
+            text = gettext("Adopted. The PDF waits for the storage; the shop can retrieve the label then.")
+            messages.warning(request, text)
         return None
 
     def adopt_page(self, request: HttpRequest, label: ShippingLabel, form: AdoptForm) -> HttpResponse:
@@ -185,25 +181,26 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
     def ask_if_not_made(self, request: HttpRequest, label: ShippingLabel) -> HttpResponse:
         return self.question(request, label, "labels/not_made.html", gettext("Mark as not made"))
 
-    def mark_as_not_made(self, request: HttpRequest, label: ShippingLabel) -> None:
+    def mark_as_not_made(self, request: StaffRequest, label: ShippingLabel) -> None:
         """Let the shop buy again."""
-        decisions.mark_as_not_made(label=label, decided_by=cast("User", request.user))
+        decisions.mark_as_not_made(label=label, decided_by=request.user)
         messages.success(request, gettext("Marked as not made. The shop can order again, with the same key too."))
 
     def ask_to_cancel(self, request: HttpRequest, label: ShippingLabel) -> HttpResponse:
         is_billed = CARRIERS[label.carrier_code].bills_unused_labels
-        return self.question(request, label, "labels/cancel.html", gettext("Cancel the label"), is_billed=is_billed)
+        context = {"is_billed": is_billed, "may_be_done": label.state == LabelState.GENERATED}
+        return self.question(request, label, "labels/cancel.html", gettext("Cancel the label"), **context)
 
-    def cancel(self, request: HttpRequest, label: ShippingLabel) -> None:
+    def cancel(self, request: StaffRequest, label: ShippingLabel) -> None:
         """Cancel at the carrier: the shop can't retrieve the label afterwards."""
-        cancelled = decisions.cancel(label=label, decided_by=cast("User", request.user))
+        cancelled = decisions.cancel(label=label, decided_by=request.user)
         if cancelled.state == LabelState.CANCELLED:
             messages.success(request, gettext("Cancelled. The shop cannot retrieve the label any more."))
         else:
             text = gettext("{carrier_code} could not cancel it yet. It is tried again for an hour.")
             messages.warning(request, text.format(carrier_code=label.carrier_code))
 
-    def end_cancellation(self, request: HttpRequest, label: ShippingLabel) -> None:
+    def end_cancellation(self, request: StaffRequest, label: ShippingLabel) -> None:
         """Take a decision about a label whose carrier could not cancel it."""
         outcomes = {
             "cancelled": gettext("Marked as cancelled."),
@@ -212,20 +209,22 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
         outcome = request.POST.get("outcome", "")
         if outcome in outcomes:
             is_cancelled = outcome == "cancelled"
-            decisions.end_cancellation(label=label, is_cancelled=is_cancelled, decided_by=cast("User", request.user))
+            decisions.end_cancellation(label=label, is_cancelled=is_cancelled, decided_by=request.user)
             messages.success(request, outcomes[outcome])
 
-    def dismiss_notice(self, request: HttpRequest, label: ShippingLabel) -> None:
+    def dismiss_notice(self, request: StaffRequest, label: ShippingLabel) -> None:
         """Take away a notice that staff have dealt with."""
         with suppress(decisions.NotOpenError):  # a colleague was faster
-            decisions.dismiss_notice(label=label, decided_by=cast("User", request.user))
+            decisions.dismiss_notice(label=label, decided_by=request.user)
 
     def question(
         self, request: HttpRequest, label: ShippingLabel, template: str, title: str, **context: Any
     ) -> HttpResponse:
         """Show a label, which is on record, and ask about it."""
         self.record_view(label)
-        return self.page(request, template, self.facts(request, label) | {"original": label, "title": title} | context)
+        facts = self.facts(request, label)
+        own = {"original": label, "title": title, "may_be_done": facts["is_open"]}
+        return self.page(request, template, facts | own | context)
 
     @admin.display(description=gettext_lazy("state"))
     def status(self, label: Any) -> str:
@@ -246,11 +245,10 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
         """Name carrier and product, and the weight; a long code may wrap after each of its words."""
         code = format_html_join(mark_safe("_<wbr>"), "{}", ((word,) for word in label.product_code.split("_")))
         count = len(label.weights_kg)
-        weight = (
-            gettext("{weight_kg} kg in {count} parcels").format(weight_kg=number(label.weight_kg), count=count)
-            if count > 1
-            else f"{weights(label)} kg"
-        )
+        several = gettext("{weight_kg} kg in {count} parcels")
+        weight = f"{weights(label)} kg"
+        if count > 1:
+            weight = several.format(weight_kg=number(label.weight_kg), count=count)
         return format_html("{} · {} <small>{}</small>", label.carrier_code, code, weight)
 
     @admin.display(description=gettext_lazy("order"))
@@ -265,9 +263,8 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
         """Show the time and the access token of the order; the token's id is the tooltip."""
         name = format_html(' · <span title="{}">{}</span>', label.token_id, label.token_name or label.token_id)
         at, token = label.created_at, name if label.token_id else ""
-        return format_html(
-            "{} <small>{}{}</small>", timestamp(at), gettext("{time} ago").format(time=timesince(at)), token
-        )
+        ago = gettext("{time} ago").format(time=timesince(at))
+        return format_html("{} <small>{}{}</small>", timestamp(at), ago, token)
 
     class Media:
         css = {"all": ["labels/admin.css"]}

@@ -5,6 +5,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext
 
+from labels.admin.printing import FILE_HEADERS
 from labels.admin.to_decide import ToDecideAdmin
 from labels.models import UNFINISHED, ShippingLabel
 from labels.pdfs import storage, unmerged
@@ -25,33 +26,29 @@ class PdfOfLabel(ToDecideAdmin):
         # In one query: the PDF may just be moving to the storage.
         label.refresh_from_db(fields=["state", "pdf", "pdf_removed_at"])
         if label.state in UNFINISHED and label.pdf is not None:
-            response = self.kept_file(label, bytes(label.pdf))
+            response = kept_file(label, bytes(label.pdf))
         elif label.has_pdf:
-            response = self.signed_redirect(request, label)
+            response = HttpResponseRedirect(signed_url(request, label), headers=FILE_HEADERS)
         else:
             raise Http404(gettext("This label has no PDF."))
         record(Action.PDF_OPENED, label, customer_email=self.customer_of(label))
-        response["Cache-Control"] = storage.CACHE_CONTROL
-        response["X-Content-Type-Options"] = "nosniff"
-        response["Content-Security-Policy"] = storage.FILE_POLICY
         return response
 
-    def kept_file(self, label: ShippingLabel, content: bytes) -> HttpResponse:
-        """Send a PDF, or the ZIP file of those that are not merged."""
-        if not unmerged.is_zipped(content):
-            response = HttpResponse(content, content_type="application/pdf")
-            response["Content-Disposition"] = storage.disposition(label.pdf_key)
-            return response
-        response = HttpResponse(content, content_type="application/zip")
-        response["Content-Disposition"] = f'attachment; filename="label-{label.id}.zip"'
-        return response
 
-    def signed_redirect(self, request: HttpRequest, label: ShippingLabel) -> HttpResponse:
-        try:
-            url = storage.signed_url(label, base_url=request.build_absolute_uri("/"))
-        except storage.StorageError:
-            messages.error(
-                request, gettext("The storage can't be reached now. The PDF is safe there; try again later.")
-            )
-            return HttpResponseRedirect(page_of(label))
-        return HttpResponseRedirect(url)
+def kept_file(label: ShippingLabel, content: bytes) -> HttpResponse:
+    """Send a PDF, or the ZIP file of those that are not merged."""
+    kind, disposition = "pdf", storage.disposition(label.pdf_key)
+    if unmerged.is_zipped(content):
+        kind, disposition = "zip", f'attachment; filename="label-{label.id}.zip"'
+    headers = FILE_HEADERS | {"Content-Disposition": disposition}
+    return HttpResponse(content, content_type=f"application/{kind}", headers=headers)
+
+
+def signed_url(request: HttpRequest, label: ShippingLabel) -> str:
+    """Return the address of the stored PDF; of the label's page while the storage can't be reached."""
+    try:
+        return storage.signed_url(label, base_url=request.build_absolute_uri("/"))
+    except storage.StorageError:
+        text = gettext("The storage can't be reached now. The PDF is safe there; try again later.")
+        messages.error(request, text)
+        return page_of(label)

@@ -1,20 +1,42 @@
 """Prints selected labels as one PDF."""
 
+from typing import Final
+
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext_lazy
 
-from labels.admin.actions import SelectedLabels, by_reason
+from labels.admin.actions import Choice, Question, SelectedLabels
 from labels.models import ShippingLabel
 from labels.pdfs import printing, storage
 from labels.templatetags.label_page import state_name
 from shops.staff import masking
-from shops.staff.acts import is_confirmed
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
+
+# Of a file that is kept nowhere and runs no script.
+FILE_HEADERS: Final = {
+    "Cache-Control": storage.CACHE_CONTROL,
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": storage.FILE_POLICY,
+}
+
+
+def why_not(label: ShippingLabel) -> str:
+    return "" if label.has_pdf else f"no PDF: {state_name(label).lower()}"
+
+
+QUESTION: Final = Question(
+    "print_selected",
+    why_not,
+    none=gettext_lazy("None of these labels has a PDF."),
+    title=gettext_lazy("Print labels"),
+    explanation=gettext_lazy("{left_out} of {total} selected labels can't be printed."),
+    button=gettext_lazy("Print the other {ready}"),
+)
 
 
 class PrintSelected(SelectedLabels):
@@ -26,37 +48,16 @@ class PrintSelected(SelectedLabels):
     @admin.action(description=gettext_lazy("Print as one PDF"), permissions=["print"])
     def print_selected(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> HttpResponse | None:
         """Print in the order of the list; where a label has no PDF, ask first if the others are to be printed."""
-        labels = self.chosen(request, queryset, printing.MAX_LABELS)
-        ready = [label for label in labels if label.has_pdf]
-        left_out = [(label, f"no PDF: {state_name(label).lower()}") for label in labels if not label.has_pdf]
-        if not ready:
-            if left_out:
-                self.message_user(request, gettext("None of these labels has a PDF."), messages.WARNING)
-            return None
-        if left_out and not is_confirmed(request):
-            return self.ask_to_leave_out(request, ready, left_out)
+        choice = self.choice(request, queryset, QUESTION, printing.MAX_LABELS)
+        if not isinstance(choice, Choice):
+            return choice
         try:
-            content = printing.printed(ready)
+            content = printing.printed(choice.concerned)
         except printing.PrintingError as error:
-            self.message_user(request, str(error), messages.ERROR)
+            messages.error(request, str(error))
             return None
-        record_opened(ready)
+        record_opened(choice.concerned)
         return pdf_answer(content, f"labels-{timezone.now():%Y%m%d-%H%M}.pdf")
-
-    def ask_to_leave_out(
-        self, request: HttpRequest, ready: list[ShippingLabel], left_out: list[tuple[ShippingLabel, str]]
-    ) -> HttpResponse:
-        context = {
-            "title": gettext("Print labels"),
-            "action": "print_selected",
-            "explanation": gettext("{left_out} of {total} selected labels can't be printed.").format(
-                left_out=len(left_out), total=len(ready) + len(left_out)
-            ),
-            "button": gettext("Print the other {ready}").format(ready=len(ready)),
-            "labels": ready,
-            "left_out": by_reason(left_out),
-        }
-        return self.ask_about(request, context)
 
 
 def record_opened(labels: list[ShippingLabel]) -> None:
@@ -67,10 +68,5 @@ def record_opened(labels: list[ShippingLabel]) -> None:
 
 
 def pdf_answer(content: bytes, name: str) -> HttpResponse:
-    """Answer with a PDF that is kept nowhere and runs no script."""
-    answer = HttpResponse(content, content_type="application/pdf")
-    answer["Content-Disposition"] = f'inline; filename="{name}"'
-    answer["Cache-Control"] = storage.CACHE_CONTROL
-    answer["X-Content-Type-Options"] = "nosniff"
-    answer["Content-Security-Policy"] = storage.FILE_POLICY
-    return answer
+    headers = FILE_HEADERS | {"Content-Disposition": f'inline; filename="{name}"'}
+    return HttpResponse(content, content_type="application/pdf", headers=headers)

@@ -1,6 +1,6 @@
 """Deposit slips for selected labels, and the staff's pages of slips."""
 
-from typing import Any
+from typing import Any, Final
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -10,14 +10,13 @@ from django.urls import path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext, gettext_lazy
 
-from labels.admin.actions import SelectedLabels, by_reason
+from labels.admin.actions import Choice, Question, SelectedLabels
 from labels.admin.printing import pdf_answer
 from labels.models import DepositSlip, ShippingLabel
 from labels.pdfs import storage
 from labels.personal_data.columns import COLUMNS
 from labels.slips import making
 from shops.staff import masking
-from shops.staff.acts import is_confirmed
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.base import CappedList, LargeTableAdmin
@@ -31,6 +30,16 @@ COLOURS = {"made": "success", "refused": "danger", "open": "warning"}
 ADD = "labels.add_depositslip"
 
 
+QUESTION: Final = Question(
+    "make_slip",
+    making.why_not,
+    none=gettext_lazy("None of these labels can be on a slip: {reason}."),
+    title=gettext_lazy("Deposit slip"),
+    explanation=gettext_lazy("{left_out} of {total} selected labels can't be on a slip."),
+    button=gettext_lazy("Ask for a slip of the other {concerned}"),
+)
+
+
 class SlipForSelected(SelectedLabels):
     """The action that asks for deposit slips of selected labels."""
 
@@ -40,58 +49,26 @@ class SlipForSelected(SelectedLabels):
     @admin.action(description=gettext_lazy("Deposit slip"), permissions=["slip"])
     def make_slip(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> HttpResponse | None:
         """Ask for one slip for each contract; where a label is on none, ask first if it is to be left out."""
-        labels = self.chosen(request, queryset, MAX_LABELS)
-        reasons = [(label, making.why_not(label)) for label in labels]
-        concerned, left_out = [label for label, why in reasons if not why], [each for each in reasons if each[1]]
-        if not concerned:
-            if labels:
-                reason = left_out[0][1]
-                self.message_user(
-                    request,
-                    gettext("None of these labels can be on a slip: {reason}.").format(reason=reason),
-                    messages.WARNING,
-                )
-            return None
-        if left_out and not is_confirmed(request):
-            return self.ask_about(request, slip_question(concerned, left_out))
-        return self.show(request, making.make(concerned, asked_by=request.user.get_username()), len(concerned))
-
-    def show(self, request: HttpRequest, slips: list[DepositSlip], count: int) -> HttpResponse:
-        """Say how each slip ended, and lead to it."""
-        for slip in slips:
-            if slip.number:
-                listed = len(slip.label_ids)
-                text = gettext("{shop}: slip {number} lists {listed} labels.")
-                text = text.format(shop=slip.shop, number=slip.number, listed=listed)
-                self.message_user(request, text, messages.SUCCESS)
-            else:
-                self.message_user(
-                    request,
-                    gettext("{shop}: no slip. {refusal}").format(shop=slip.shop, refusal=slip.refusal),
-                    messages.ERROR,
-                )
-        if left := count - len({label_id for slip in slips for label_id in slip.label_ids}):
-            self.message_user(
-                request,
-                gettext("{left} labels were not asked for any more: select them again.").format(left=left),
-                messages.ERROR,
-            )
-        if len(slips) == 1:
-            return HttpResponseRedirect(page_of(slips[0]))
-        return HttpResponseRedirect(reverse("admin:labels_depositslip_changelist"))
+        choice = self.choice(request, queryset, QUESTION, MAX_LABELS)
+        if not isinstance(choice, Choice):
+            return choice
+        slips = making.make(choice.concerned, asked_by=request.user.get_username())
+        report(request, slips, len(choice.concerned))
+        lone = slips[0] if len(slips) == 1 else None
+        return HttpResponseRedirect(page_of(lone) if lone else reverse("admin:labels_depositslip_changelist"))
 
 
-def slip_question(concerned: list[ShippingLabel], left_out: list[tuple[ShippingLabel, str]]) -> dict[str, Any]:
-    return {
-        "title": gettext("Deposit slip"),
-        "action": "make_slip",
-        "explanation": gettext("{left_out} of {total} selected labels can't be on a slip.").format(
-            left_out=len(left_out), total=len(concerned) + len(left_out)
-        ),
-        "button": gettext("Ask for a slip of the other {concerned}").format(concerned=len(concerned)),
-        "labels": concerned,
-        "left_out": by_reason(left_out),
-    }
+def report(request: HttpRequest, slips: list[DepositSlip], count: int) -> None:
+    """Say how each slip ended, and of how many labels none was asked for."""
+    for slip in slips:
+        facts = {"shop": slip.shop, "number": slip.number, "listed": len(slip.label_ids), "refusal": slip.refusal}
+        if slip.number:
+            messages.success(request, gettext("{shop}: slip {number} lists {listed} labels.").format(**facts))
+        else:
+            messages.error(request, gettext("{shop}: no slip. {refusal}").format(**facts))
+    if left := count - len({label_id for slip in slips for label_id in slip.label_ids}):
+        text = gettext("{left} labels were not asked for any more: select them again.").format(left=left)
+        messages.error(request, text)
 
 
 class SlipList(CappedList):
@@ -120,10 +97,8 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
 
     def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
         slips = DepositSlip.objects.order_by()
-        by_number = slips.filter(number=text) if text else slips.none()
-        return by_number.values("pk").union(
-            slips.filter(pk=text).values("pk"), slips.listing(text.upper()).values("pk"), all=True
-        )
+        others = (slips.filter(pk=text).values("pk"), slips.listing(text.upper()).values("pk"))
+        return slips.filter(number=text).values("pk").union(*others, all=True)
 
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view(self.pdf_view, cacheable=True)
@@ -138,7 +113,7 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
             raise Http404(gettext("There is no deposit slip with this id, or it has no PDF."))
         content = self.content(slip)
         if content is None:
-            self.message_user(request, gettext("The storage can't be reached now. Try again later."), messages.ERROR)
+            messages.error(request, gettext("The storage can't be reached now. Try again later."))
             return HttpResponseRedirect(page_of(slip))
         record(Action.PDF_OPENED, slip, labels=slip.label_ids)
         return pdf_answer(content, f"deposit-slip-{slip.number}.pdf")
@@ -166,12 +141,8 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
     def pdf_link(self, slip: DepositSlip) -> str:
         if not slip.has_pdf:
             return gettext("Removed, as labels' PDFs are") if slip.number else NOTHING
-        url = page_of(slip, "pdf")
-        return format_html(
-            '<a class="label-open" href="{}" target="_blank" rel="noopener">{}</a>',
-            url,
-            gettext("Open or print the PDF"),
-        )
+        link = '<a class="label-open" href="{}" target="_blank" rel="noopener">{}</a>'
+        return format_html(link, page_of(slip, "pdf"), gettext("Open or print the PDF"))
 
     @admin.display(description=gettext_lazy("no slip because"))
     def refused(self, slip: DepositSlip) -> str:
@@ -182,12 +153,9 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
     @admin.display(description=gettext_lazy("parcels"))
     def parcels(self, slip: DepositSlip) -> str:
         """List the parcels' numbers, and link to the labels."""
-        links = format_html_join(" ", '<a class="shop-link" href="{}">{}</a>', label_links(slip))
+        labels = [(address_of("labels.shippinglabel", label_id), label_id) for label_id in slip.label_ids]
+        links = format_html_join(" ", '<a class="shop-link" href="{}">{}</a>', labels)
         return format_html("<p>{}</p><p>{}: {}</p>", ", ".join(slip.tracking_numbers), gettext("Labels"), links)
 
     class Media:
         css = {"all": ["labels/admin.css", "shops/admin.css"]}
-
-
-def label_links(slip: DepositSlip) -> list[tuple[str, str]]:
-    return [(address_of("labels.shippinglabel", label_id), label_id) for label_id in slip.label_ids]

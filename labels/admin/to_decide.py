@@ -1,6 +1,6 @@
 """The page of the labels to decide: why, since when, and what happens by itself."""
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -14,14 +14,12 @@ from labels.admin.next_step import next_steps
 from labels.lifecycle import decisions
 from labels.models import IN_CANCELLATION, OPEN, ShippingLabel
 from labels.templatetags.label_page import state_name
+from shops.staff.acts import StaffRequest
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.base import LISTED_AT_MOST, LargeTableAdmin
 from shops.staff.masking import may_see
 from shops.staff.panels import may_view
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 NAME = "labels_shippinglabel_to_decide"
 LISTED = 50
@@ -44,12 +42,8 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
     """The part of the label's admin with the page of labels to decide."""
 
     def get_urls(self) -> list[Any]:
-        site = self.admin_site
-        own = [
-            path("to-decide/", site.admin_view(self.to_decide_view), name=NAME),
-            path("<path:object_id>/ask/", site.admin_view(self.ask_view), name="labels_shippinglabel_ask"),
-        ]
-        return own + super().get_urls()
+        view = self.admin_site.admin_view(self.to_decide_view)
+        return [path("to-decide/", view, name=NAME), *super().get_urls()]
 
     def to_decide_view(self, request: HttpRequest) -> HttpResponse:
         """List the labels to decide, the oldest first; those with a notice; those that need nobody yet."""
@@ -74,37 +68,29 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
         }
         return self.page(request, "labels/to_decide.html", context)
 
-    def ask_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def have_asked(self, request: StaffRequest, label: ShippingLabel) -> HttpResponse:
         """Have the carrier asked about a label now, and stay on the page."""
-        if not self.may_act(request):
-            raise PermissionDenied
-        label = self.row_at(request, object_id)
-        back = HttpResponseRedirect(reverse(f"admin:{NAME}"))
-        if label is None or request.method != "POST":
-            return back
         try:
-            asked = decisions.reconcile_now(label=label, asked_by=cast("User", request.user))
+            asked = decisions.reconcile_now(label=label, asked_by=request.user)
         except decisions.DecisionError as error:
             messages.error(request, str(error))
-            return back
-        if asked.state == label.state:
-            messages.warning(
-                request,
-                gettext("{id}: {carrier_code} was asked, and it is as open as before.").format(
-                    id=label.id, carrier_code=label.carrier_code
-                ),
-            )
         else:
-            messages.success(
-                request,
-                gettext("{id}: {carrier_code} was asked. It is now: {asked}.").format(
-                    id=label.id, carrier_code=label.carrier_code, asked=state_name(asked)
-                ),
-            )
-        return back
+            facts = {"id": label.id, "carrier_code": label.carrier_code, "asked": state_name(asked)}
+            if asked.state == label.state:
+                text = gettext("{id}: {carrier_code} was asked, and it is as open as before.")
+                messages.warning(request, text.format(**facts))
+            else:
+                messages.success(
+                    request, gettext("{id}: {carrier_code} was asked. It is now: {asked}.").format(**facts)
+                )
+        return page_again()
 
     def may_act(self, request: HttpRequest) -> bool:
         return request.user.has_perm("labels.change_shippinglabel")
+
+
+def page_again(*_: Any) -> HttpResponse:
+    return HttpResponseRedirect(reverse(f"admin:{NAME}"))
 
 
 def listed(labels: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:

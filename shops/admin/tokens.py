@@ -205,7 +205,7 @@ class AccessTokenAdmin(IssuedAdmin[AccessToken]):
             return None
         if not is_confirmed(request):
             context = {"title": gettext("Revoke access tokens"), "tokens": tokens, "delay_s": TOKEN_CACHE_TTL_S}
-            return self.ask(request, "shops/revoke_confirmation.html", context)
+            return self.page(request, "shops/revoke_confirmation.html", context)
         with transaction.atomic():
             AccessToken.objects.filter(id__in=[token.id for token in tokens]).revoke()
             for token in tokens:

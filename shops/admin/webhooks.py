@@ -179,7 +179,7 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
         """Ask for a confirmation of an action, with what it needs to know."""
         context = {"title": title, "action": action, "endpoints": queryset.filter(revoked_at=None), "form": form}
         context["media"] = self.media + (form.media if form else forms.Media())
-        return self.ask(request, "shops/webhook_confirmation.html", context)
+        return self.page(request, "shops/webhook_confirmation.html", context)
 
     def for_each(
         self,

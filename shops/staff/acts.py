@@ -1,10 +1,10 @@
-"""Pages that ask, and what is done to a row, or to the chosen rows of a list, once it is confirmed."""
+"""Pages of an admin, and what is done to a row once it is confirmed."""
 
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -13,11 +13,17 @@ from django.urls import path
 from shops.staff.pages import page_of
 
 
+class StaffRequest(HttpRequest):
+    """A request of a member of staff, as every view of the admin has it."""
+
+    user: User
+
+
 class Act(NamedTuple):
     """An act on one row, done when its form is sent; one without a page that asks first is a button."""
 
-    do: Callable[[HttpRequest, Any], HttpResponse | None]  # nothing: back to the row's page
-    ask: Callable[[HttpRequest, Any], HttpResponse | None] | None = None
+    do: Callable[[Any, Any], HttpResponse | None]  # with the request and the row; nothing: back to the row's page
+    ask: Callable[[Any, Any], HttpResponse | None] | None = None
 
 
 def is_confirmed(request: HttpRequest) -> bool:
@@ -37,10 +43,6 @@ class Acts:
         """Show a page beside the lists and forms."""
         site = {**self.admin_site.each_context(request), "opts": self.opts, "media": self.media}
         return TemplateResponse(request, template, site | context)
-
-    def ask(self, request: HttpRequest, template: str, context: dict[str, Any]) -> TemplateResponse:
-        """Show what an action would do to the chosen rows, and ask for a confirmation."""
-        return self.page(request, template, {"checkbox_name": ACTION_CHECKBOX_NAME} | context)
 
     def may_act(self, request: HttpRequest) -> bool:
         """Tell if a user may do what the acts on a row do."""
