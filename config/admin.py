@@ -128,15 +128,25 @@ class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
         """Show a link for one user, in this answer alone; not to whoever made the account or chose what it may do."""
         chosen = self.keepable(request, users)
         if len(chosen) != 1 or chosen[0] == request.user:
-            self.message_user(request, gettext("Choose one colleague."), messages.WARNING)
+            messages.warning(request, gettext("Choose one colleague."))
             return None
         if not is_superuser(request) and passwords.is_made_by(chosen[0], request.user.get_username()):
             text = gettext("You made this account, or chose its roles: a colleague who did not gives the link.")
-            self.message_user(request, text, messages.ERROR)
+            messages.error(request, text)
             return None
-        context: dict[str, Any] = {"title": gettext("Link to set a password"), "user_name": chosen[0].get_username()}
-        context |= {"link": passwords.link_for(request, chosen[0]), "hours": settings.PASSWORD_RESET_TIMEOUT // 3600}
-        return self.page(request, "staff/password_link.html", context)
+        text = gettext(
+            "It opens once, within %(hours)s hours, and only its owner may open it: hand it over in person. Who opens "
+            "it sets the password; a second factor that is set up is asked for all the same. At the next log-in the "
+            "owner is told that you gave it."
+        )
+        context = {
+            "title": gettext("Link to set a password"),
+            "heading": gettext("A link for %(user_name)s") % {"user_name": chosen[0].get_username()},
+            "text": text % {"hours": settings.PASSWORD_RESET_TIMEOUT // 3600},
+            "kind": gettext("Link"),
+            "issued": passwords.link_for(request, chosen[0]),
+        }
+        return self.page(request, "shops/issued.html", context)
 
     @admin.action(description=gettext_lazy("Reset the second factor, and log out: two persons"), permissions=["change"])
     def reset_second_factor(self, request: HttpRequest, users: QuerySet[User]) -> None:
@@ -146,7 +156,7 @@ class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
                 text = gettext("{user}: reset. A new second factor is set up at the next log-in.").format(user=user)
             else:
                 text = gettext("{user}: asked for. A colleague has to choose the same within a day.").format(user=user)
-            self.message_user(request, text, messages.SUCCESS)
+            messages.success(request, text)
 
     def keepable(self, request: HttpRequest, users: QuerySet[User]) -> list[User]:
         """Return the users; raise PermissionDenied for accounts that this one does not keep."""

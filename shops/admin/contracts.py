@@ -112,15 +112,9 @@ class CarrierContractAdmin(OfShopAdmin[CarrierContract]):
         return form
 
     @method_decorator(sensitive_post_parameters(*SECRETS))
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> Any:
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         """Show, check or save a contract; the carrier is asked when the page's transaction has ended."""
-        answer = super().changeform_view(request, object_id, form_url, extra_context)
+        answer = super().changeform_view(request, *args, **kwargs)
         if CHECK in request.POST and isinstance(answer, TemplateResponse) and answer.context_data:
             form = answer.context_data["adminform"].form
             if not form.errors:
@@ -155,10 +149,8 @@ class CarrierContractAdmin(OfShopAdmin[CarrierContract]):
         """Tell if the carrier's tracking service refuses the credentials."""
         if not contract.is_tracking_refused:
             return NOTHING
-        at = formats.date_format(timezone.localtime(contract.tracking_refused_at), "DATETIME_FORMAT")
-        return gettext(
-            "Stopped: the carrier has refused the credentials ({at}). It goes on when they are replaced."
-        ).format(at=at)
+        text = gettext("Stopped: the carrier has refused the credentials ({at}). It goes on when they are replaced.")
+        return text.format(at=formats.date_format(timezone.localtime(contract.tracking_refused_at), "DATETIME_FORMAT"))
 
     class Media:
         js = ["shops/contract_check.js"]
@@ -177,12 +169,8 @@ def check(form: ContractForm) -> checking.Report:
         credentials = typed_credentials(form)
     except UnreadableSecretError:
         return checking.Report(is_good=False, summary=gettext("The stored credentials can't be read: type them again."))
-    return checking.check(
-        contract=contract,
-        credentials=credentials,
-        products=data["products"],
-        commercial_name=data["commercial_name"],
-    )
+    terms = {"products": data["products"], "commercial_name": data["commercial_name"]}
+    return checking.check(contract=contract, credentials=credentials, **terms)
 
 
 def typed_credentials(form: ContractForm) -> tuple[Credentials, Credentials]:

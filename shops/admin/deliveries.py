@@ -78,8 +78,9 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
             self.log_change(request, delivery, "Delivered again.")
         text = gettext(
             "{count} of {chosen} queued again, due at once; others are under way, or their endpoint is revoked."
-        ).format(count=count, chosen=len(chosen))
-        self.message_user(request, text, messages.SUCCESS if count else messages.WARNING)
+        )
+        level = messages.SUCCESS if count else messages.WARNING
+        messages.add_message(request, level, text.format(count=count, chosen=len(chosen)))
 
     @admin.display(description=gettext_lazy("type"))
     def type(self, delivery: WebhookDelivery) -> str:

@@ -1,5 +1,6 @@
 """Bases of the pages of what shops have: it is never deleted, and a secret is shown once, when it is issued."""
 
+from collections.abc import Iterable
 from typing import Any, ClassVar, TypeVar
 
 from django.contrib import admin
@@ -40,6 +41,12 @@ class IssuedAdmin(OfShopAdmin[Row]):
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         is_revoked = obj is not None and obj.revoked_at is not None
         return not is_revoked and super().has_change_permission(request, obj)
+
+    def ask(self, request: HttpRequest, action: str, rows: Iterable[Row], **texts: Any) -> HttpResponse:
+        """Ask for a confirmation of an action on rows, by a form too where the action needs to know something."""
+        form = texts.get("form")
+        media = self.media + form.media if form else self.media
+        return self.page(request, "shops/confirm.html", {"action": action, "rows": rows, "media": media, **texts})
 
     def issue(self, request: HttpRequest, row: Any) -> tuple[Row, str | None]:
         """Make a row like this one; return it with its secret, if it has one yet."""

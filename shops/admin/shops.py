@@ -34,27 +34,24 @@ class Links:
     user: "User | AnonymousUser"
     __name__ = "links"
     short_description = gettext_lazy("go to")
-    pages = (
-        (gettext_lazy("parcels"), "parcels_parcel_changelist", "parcels.view_parcel", "shop__id__exact"),
-        (gettext_lazy("labels"), "labels_shippinglabel_changelist", "labels.view_shippinglabel", "shop__id__exact"),
-        (
-            gettext_lazy("contracts"),
-            "shops_carriercontract_changelist",
-            "shops.view_carriercontract",
-            "shop__id__exact",
-        ),
-        (gettext_lazy("tokens"), "shops_accesstoken_changelist", "shops.view_accesstoken", "shop__id__exact"),
-        (gettext_lazy("webhooks"), "shops_webhookendpoint_changelist", "shops.view_webhookendpoint", "shop__id__exact"),
-        (gettext_lazy("new token"), "shops_accesstoken_add", "shops.add_accesstoken", "shop"),
+    lists = (
+        (gettext_lazy("parcels"), "parcels", "parcel"),
+        (gettext_lazy("labels"), "labels", "shippinglabel"),
+        (gettext_lazy("contracts"), "shops", "carriercontract"),
+        (gettext_lazy("tokens"), "shops", "accesstoken"),
+        (gettext_lazy("webhooks"), "shops", "webhookendpoint"),
     )
 
     def __call__(self, shop: Shop) -> str:
-        allowed = [page for page in self.pages if self.user.has_perm(page[2])]
-        links = (
-            admin_link(str(text), reverse(f"admin:{view}", query={parameter: shop.id}))
-            for text, view, _, parameter in allowed
-        )
-        return format_html("<span>{}</span>", format_html_join(" ", "{}", ((link,) for link in links)) or NOTHING)
+        links = [
+            (admin_link(str(text), reverse(f"admin:{app}_{model}_changelist", query={"shop__id__exact": shop.id})),)
+            for text, app, model in self.lists
+            if self.user.has_perm(f"{app}.view_{model}")
+        ]
+        if self.user.has_perm("shops.add_accesstoken"):
+            page = reverse("admin:shops_accesstoken_add", query={"shop": shop.id})
+            links.append((admin_link(gettext("new token"), page),))
+        return format_html("<span>{}</span>", format_html_join(" ", "{}", links) or NOTHING)
 
 
 @admin.register(Shop)
@@ -92,10 +89,8 @@ class ShopAdmin(KeptAdmin[Shop]):
     def save_model(self, request: HttpRequest, obj: Shop, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
         super().save_model(request, obj, form, change)
         for carrier, refusal in form.refusals.items():
-            told = gettext("Labels of {carrier} can't be sent from this address: {refusal}.").format(
-                carrier=carrier, refusal=refusal
-            )
-            self.message_user(request, told, messages.WARNING)
+            text = gettext("Labels of {carrier} can't be sent from this address: {refusal}.")
+            messages.warning(request, text.format(carrier=carrier, refusal=refusal))
 
     def get_inlines(self, request: HttpRequest, obj: Shop | None) -> tuple[type[TokenInline], ...]:
         return (TokenInline,) if obj else ()

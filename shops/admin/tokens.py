@@ -153,15 +153,9 @@ class AccessTokenAdmin(IssuedAdmin[AccessToken]):
             return queryset.filter(pk=token.pk), False
         return super().get_search_results(request, queryset, search_term)
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> Any:
-        buttons = {"show_save_and_continue": False, "show_save_and_add_another": False}
-        return super().changeform_view(request, object_id, form_url, (extra_context or {}) | buttons)
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        context |= {"show_save_and_continue": False, "show_save_and_add_another": False}
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def issue(self, request: HttpRequest, row: AccessToken) -> tuple[AccessToken, str | None]:
         facts: dict[str, Any] = {"shop": row.shop, "name": row.name, "expires_at": row.expires_at}
@@ -173,24 +167,36 @@ class AccessTokenAdmin(IssuedAdmin[AccessToken]):
     def show_secret(self, request: HttpRequest, row: Any) -> HttpResponse:
         if row.secret is None:
             text = gettext("Asked for: it has no text yet. A colleague opens it, and chooses “Give this token”.")
-            self.message_user(request, text, messages.WARNING)
+            messages.warning(request, text)
             return HttpResponseRedirect(page_of(row))
-        context = {"title": gettext("New access token"), "token": row}
-        return self.page(request, "shops/token_issued.html", context)
+        own_id = gettext("%(id)s (not secret: it identifies the token, to revoke it for example)") % {"id": row.id}
+        facts = {gettext("Id"): own_id} | ({gettext("Name"): row.name} if row.name else {})
+        facts |= {gettext("Expires"): row.expires_at or gettext("never")}
+        inactive = gettext("The shop is inactive: the token does not work until that changes.")
+        context = {
+            "title": gettext("New access token"),
+            "heading": gettext("Copy the token of %(shop)s now") % {"shop": row.shop},
+            "text": gettext("It is shown only now: the service stores a digest of it, and nobody can read it later."),
+            "kind": gettext("Access token"),
+            "issued": row.secret,
+            "facts": facts | {gettext("Use"): "Authorization: Bearer <token>"},
+            "warning": "" if row.shop.is_active else inactive,
+        }
+        return self.page(request, "shops/issued.html", context)
 
     @admin.action(description=gettext_lazy("Give a token that was asked for"), permissions=["change"])
     def give(self, request: HttpRequest, queryset: QuerySet[AccessToken]) -> HttpResponse | None:
         """Show the text of a token that a colleague asked for: two make it, or one who sees customers anyway."""
         chosen = list(queryset.filter(ASKED_FOR).select_related("shop")[:2])
         if len(chosen) != 1:
-            self.message_user(request, gettext("Choose one token that is asked for."), messages.WARNING)
+            messages.warning(request, gettext("Choose one token that is asked for."))
             return None
         (token,) = chosen
         if token.asked_by == request.user.get_username() and not may_see(request):
-            self.message_user(request, gettext("You asked for it: a colleague gives it."), messages.ERROR)
+            messages.error(request, gettext("You asked for it: a colleague gives it."))
             return None
         if (secret := token.give()) is None:
-            self.message_user(request, gettext("A colleague was faster."), messages.WARNING)
+            messages.warning(request, gettext("A colleague was faster."))
             return None
         self.log_change(request, token, f"Given, as {token.asked_by} asked for it.")
         token.secret = secret  # type: ignore[attr-defined]  # for this answer alone
@@ -201,19 +207,21 @@ class AccessTokenAdmin(IssuedAdmin[AccessToken]):
         """Revoke the selected tokens after a confirmation page, because it cannot be undone."""
         tokens = list(queryset.filter(revoked_at=None))
         if not tokens:
-            self.message_user(request, gettext("The selected tokens were revoked before."), messages.WARNING)
+            messages.warning(request, gettext("The selected tokens were revoked before."))
             return None
         if not is_confirmed(request):
-            context = {"title": gettext("Revoke access tokens"), "tokens": tokens, "delay_s": TOKEN_CACHE_TTL_S}
-            return self.page(request, "shops/revoke_confirmation.html", context)
+            text = gettext(
+                "Requests with what is revoked are refused within %(delay_s)s seconds. This cannot be undone."
+            )
+            title, text = gettext("Revoke access tokens"), text % {"delay_s": TOKEN_CACHE_TTL_S}
+            return self.ask(request, "revoke", tokens, title=title, explanation=text, button=gettext("Revoke"))
         with transaction.atomic():
             AccessToken.objects.filter(id__in=[token.id for token in tokens]).revoke()
             for token in tokens:
                 self.log_change(request, token, "Revoked.")
         text = gettext("Revoked, effective within {token_cache_ttl_s} seconds: {names}")
         names = ", ".join(map(str, tokens))
-        text = text.format(token_cache_ttl_s=TOKEN_CACHE_TTL_S, names=names)
-        self.message_user(request, text, messages.SUCCESS)
+        messages.success(request, text.format(token_cache_ttl_s=TOKEN_CACHE_TTL_S, names=names))
         return None
 
     @admin.display(description=gettext_lazy("state"))

@@ -55,19 +55,15 @@ class EndpointForm(forms.ModelForm[WebhookEndpoint]):
         try:
             check_url(url)
         except UrlError as error:
-            raise ValidationError(
-                gettext("The URL {error}.").format(error=error) if str(error).startswith("needs") else f"{error}."
-            ) from None
+            text = gettext("The URL {error}.") if str(error).startswith("needs") else "{error}."
+            raise ValidationError(text.format(error=error)) from None
         return url
 
     def clean_shop(self) -> Shop:
         shop: Shop = self.cleaned_data["shop"]
         if WebhookEndpoint.objects.for_shop(shop.id).not_revoked().count() >= endpoints.MAX_ENDPOINTS:
-            raise ValidationError(
-                gettext("The shop has {count} endpoints, as many as it may: revoke one.").format(
-                    count=endpoints.MAX_ENDPOINTS
-                )
-            )
+            text = gettext("The shop has {count} endpoints, as many as it may: revoke one.")
+            raise ValidationError(text.format(count=endpoints.MAX_ENDPOINTS))
         return shop
 
 
@@ -128,8 +124,18 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
             endpoints.make_due(obj.id)
 
     def show_secret(self, request: HttpRequest, row: Any) -> HttpResponse:
-        context = {"title": gettext("Secret of a webhook endpoint"), "endpoint": row, "secret": row.secret}
-        return self.page(request, "shops/webhook_secret.html", context)
+        text = gettext(
+            "It is shown only now: the service keeps it encrypted, to sign with. The shop's receiver verifies with it."
+        )
+        context = {
+            "title": gettext("Secret of a webhook endpoint"),
+            "heading": gettext("Copy the secret of %(endpoint)s now") % {"endpoint": row},
+            "text": text,
+            "kind": gettext("Secret"),
+            "issued": row.secret,
+            "facts": {gettext("Shop"): row.shop, "URL": row.url},
+        }
+        return self.page(request, "shops/issued.html", context)
 
     @admin.action(description=gettext_lazy("Send a test"), permissions=["change"])
     def send_test(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> None:
@@ -144,10 +150,14 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
         """Show the new secret, once that is confirmed; the one before signs as well for a while."""
         chosen: list[Any] = list(queryset.filter(revoked_at=None)[:2])
         if len(chosen) != 1:
-            self.message_user(request, gettext("Choose one endpoint that is not revoked."), messages.WARNING)
+            messages.warning(request, gettext("Choose one endpoint that is not revoked."))
             return None
         if not is_confirmed(request):
-            return self.ask_first(request, queryset, "rotate", gettext("Rotate the secret"))
+            text = gettext(
+                "A new secret is shown, once: the shop has to set it in its receiver. The one before signs as well "
+                "for 24 hours."
+            )
+            return self.ask(request, "rotate", chosen, title=gettext("Rotate the secret"), explanation=text)
         chosen[0].secret = endpoints.rotate(chosen[0])
         self.log_change(request, chosen[0], "Secret rotated.")
         return self.show_secret(request, chosen[0])
@@ -155,7 +165,9 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
     @admin.action(description=gettext_lazy("Revoke"), permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> HttpResponse | None:
         if not is_confirmed(request):
-            return self.ask_first(request, queryset, "revoke", gettext("Revoke webhook endpoints"))
+            text = gettext("No delivery is begun after it, and what is queued is not delivered. This cannot be undone.")
+            rows, title = queryset.filter(revoked_at=None), gettext("Revoke webhook endpoints")
+            return self.ask(request, "revoke", rows, title=title, explanation=text)
         self.for_each(request, queryset, endpoints.revoke, gettext("Revoked:"))
         return None
 
@@ -163,23 +175,15 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
     def replay(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> HttpResponse | None:
         form = ReplayForm(request.POST if is_confirmed(request) else None)
         if not form.is_valid():
-            return self.ask_first(request, queryset, "replay", gettext("Deliver everything again"), form)
+            text = gettext(
+                "Events that were delivered, or given up, are delivered again with the same webhook-id, in their order."
+            )
+            rows, title = queryset.filter(revoked_at=None), gettext("Deliver everything again")
+            return self.ask(request, "replay", rows, title=title, explanation=text, form=form)
         since = form.cleaned_data["since"]
-        self.for_each(
-            request,
-            queryset,
-            lambda each: replay_since(each, since),
-            gettext("Queued again since {since:%F %T}:").format(since=since),
-        )
+        done = gettext("Queued again since {since:%F %T}:").format(since=since)
+        self.for_each(request, queryset, lambda each: replay_since(each, since), done)
         return None
-
-    def ask_first(
-        self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint], action: str, title: str, form: Any = None
-    ) -> HttpResponse:
-        """Ask for a confirmation of an action, with what it needs to know."""
-        context = {"title": title, "action": action, "endpoints": queryset.filter(revoked_at=None), "form": form}
-        context["media"] = self.media + (form.media if form else forms.Media())
-        return self.page(request, "shops/webhook_confirmation.html", context)
 
     def for_each(
         self,
@@ -194,7 +198,7 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
             act(endpoint)
             self.log_change(request, endpoint, done.rstrip(":") + ".")
         names = ", ".join(map(str, chosen)) or gettext("none, as they were revoked before")
-        self.message_user(request, f"{done} {names}", messages.SUCCESS if chosen else messages.WARNING)
+        messages.add_message(request, messages.SUCCESS if chosen else messages.WARNING, f"{done} {names}")
 
     @admin.display(description=gettext_lazy("state"))
     def coloured_state(self, endpoint: WebhookEndpoint) -> str:
