@@ -65,17 +65,8 @@ class Result:
 
 
 TITLES: Final = (
-    *(
-        _("Number"),
-        _("Result"),
-        _("Status"),
-        _("Label"),
-        _("Shop"),
-        _("Carrier"),
-        _("Order"),
-        pgettext_lazy("of a label", "Bought"),
-    ),
-    *(_("Handed in"), _("Cancelled"), _("Weight (kg)"), _("Billed")),
+    *(_("Number"), _("Result"), _("Status"), _("Label"), _("Shop"), _("Carrier"), _("Order")),
+    *(pgettext_lazy("of a label", "Bought"), _("Handed in"), _("Cancelled"), _("Weight (kg)"), _("Billed")),
 )
 
 

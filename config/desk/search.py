@@ -1,7 +1,6 @@
 """The staff's one search box, over the parcels and labels of all shops."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import admin
@@ -38,27 +37,26 @@ NUMBER_KINDS = (
 NOTHING = Found(set(), set())
 
 
-@dataclass
 class Search:
     """One search, and its hits: parcels, and the labels that are not one of these parcels, the newest first."""
 
-    text: str
-    sees_parcels: bool
-    sees_labels: bool
-    sees_tokens: bool
-    is_personal: bool
-    found: list[Found] = field(default_factory=list)
-    parcels: list[Parcel] = field(default_factory=list)
-    labels: list[ShippingLabel] = field(default_factory=list)
-    token: AccessToken | None = None
-    sees_shops: bool = False
-    others: list[tuple[str, str]] = field(default_factory=list)  # what is no customer's: a title and a page
+    def __init__(self, request: HttpRequest, text: str) -> None:
+        models = (Parcel, ShippingLabel, AccessToken, Shop)
+        sees = (site_admin(model).has_view_permission(request) for model in models)
+        self.sees_parcels, self.sees_labels, self.sees_tokens, self.sees_shops = sees
+        self.is_personal = may_see(request)
+        self.text = text
+        self.found: list[Found] = []
+        self.parcels: list[Parcel] = []
+        self.labels: list[ShippingLabel] = []
+        self.token: AccessToken | None = None
+        self.others: list[tuple[str, str]] = []  # what is no customer's: a title and a page
 
     def run(self) -> None:
         self.token = AccessToken.objects.typed(self.text)
-        of_parcels = self.find(parcels.admin.search.find) if self.sees_parcels else NOTHING
-        of_labels = self.find(labels.admin.search.find) if self.sees_labels else NOTHING
-        self.found = [of_parcels, of_labels]
+        finders = ((self.sees_parcels, parcels.admin.search.find), (self.sees_labels, labels.admin.search.find))
+        self.found = [find(self.text, is_personal=self.is_personal) if sees else NOTHING for sees, find in finders]
+        of_parcels, of_labels = self.found
         self.parcels = newest_parcels(of_parcels.keys)
         own = {(parcel.shop_id, number) for parcel in self.parcels for number in {parcel.id, *parcel.tracking_numbers}}
         self.labels = [
@@ -80,9 +78,6 @@ class Search:
         code = self.text.upper()
         if self.sees_labels and code in CODES:
             yield f"{gettext('Orders refused with')} {code}", list_url("labels", "shippinglabel", reason=code)
-
-    def find(self, find: Callable[..., Found]) -> Found:
-        return find(self.text, is_personal=self.is_personal)
 
     @property
     def hits(self) -> list[Model]:
@@ -120,10 +115,7 @@ class Search:
         """Record the search with its hits, which only those see who may see customers' data."""
         is_by_number = any(found.by_number for found in self.found)
         is_by_recipient = any(found.by_recipient for found in self.found)
-        shown = [
-            *site_admin(Parcel).shown_rows(self.parcels),
-            *site_admin(ShippingLabel).shown_rows(self.labels),
-        ]
+        shown = site_admin(Parcel).shown_rows(self.parcels) + site_admin(ShippingLabel).shown_rows(self.labels)
         by = ["number"] * is_by_number + ["recipient"] * is_by_recipient
         record_search(self.text, shown if self.is_personal else (), hits=len(self.hits), by=by)
 
@@ -153,14 +145,7 @@ def search(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     if is_list(typed := request.GET.get("q", "")[:MAX_LIST_LENGTH]):
         return look_up_typed(request, typed)
-    asked = Search(
-        text=typed.strip()[:MAX_LENGTH],
-        sees_parcels=site_admin(Parcel).has_view_permission(request),
-        sees_labels=site_admin(ShippingLabel).has_view_permission(request),
-        sees_tokens=site_admin(AccessToken).has_view_permission(request),
-        is_personal=may_see(request),
-        sees_shops=site_admin(Shop).has_view_permission(request),
-    )
+    asked = Search(request, typed.strip()[:MAX_LENGTH])
     if asked.text:
         asked.run()
         asked.record()

@@ -1,4 +1,4 @@
-"""Answers what allauth asks of the service: no sign-up, no mail, secrets encrypted."""
+"""Answers what allauth asks of the service: no sign-up, secrets encrypted."""
 
 import time
 from typing import Any
@@ -10,7 +10,6 @@ from allauth.core import context
 from allauth.mfa.adapter import DefaultMFAAdapter
 from django.http import HttpRequest
 
-from shops.api import throttling
 from shops.contracts.encryption import keys
 
 
@@ -19,12 +18,6 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
-
-    def get_client_ip(self, request: HttpRequest) -> str:
-        return throttling.client_address(request)
-
-    def send_mail(self, *args: Any, **kwargs: Any) -> None:
-        """Send nothing: owners are told at the log-in."""
 
     def is_reauthentication_required(self, *, app: str, **kwargs: Any) -> bool:
         """Ask again unless the log-in itself was a moment ago: a second factor is set up right after it."""

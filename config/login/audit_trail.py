@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.contrib.auth import user_logged_in, user_login_failed
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
-from django.dispatch import receiver
+from django.dispatch import Signal, receiver
 from django.http import HttpRequest
 from django.utils.translation import gettext
 
@@ -19,6 +19,7 @@ from shops.staff.panels import moment
 
 UNKNOWN = "(unknown name)"
 TOLD_AT_MOST = 5
+CHANGES = {authenticator_added: "added", authenticator_removed: "removed", authenticator_reset: "made anew"}
 
 
 def record_for(user: User | None, action: Action, **details: Any) -> None:
@@ -32,11 +33,9 @@ def record_for(user: User | None, action: Action, **details: Any) -> None:
 def on_log_in(request: HttpRequest, user: User, **kwargs: Any) -> None:
     for entry in changes_by_others(user):
         told = entry.details.get("note") or gettext("Changed: {value}.").format(value=", ".join(entry.changes))
-        messages.warning(
-            request,
-            gettext("Your account, by {actor}, {at}: {told}").format(actor=entry.actor, at=moment(entry.at), told=told),
-            fail_silently=True,
-        )
+        text = gettext("Your account, by {actor}, {at}: {told}")
+        text = text.format(actor=entry.actor, at=moment(entry.at), told=told)
+        messages.warning(request, text, fail_silently=True)
     ways = {record["method"] for record in get_authentication_records(request, user)}
     record_for(user, Action.SIGNED_IN, **({"reason": "sign-on"} if "socialaccount" in ways else {}))
 
@@ -61,16 +60,6 @@ def on_wrong_code(user: User, authenticator: Authenticator, **kwargs: Any) -> No
     record_for(user, Action.SIGN_IN_FAILED, reason=str(authenticator.type))
 
 
-@receiver(authenticator_added)
-def on_added(user: User, authenticator: Authenticator, **kwargs: Any) -> None:
-    record(Action.CHANGED, user, note=f"Second factor added: {authenticator.type}.")
-
-
-@receiver(authenticator_removed)
-def on_removed(user: User, authenticator: Authenticator, **kwargs: Any) -> None:
-    record(Action.CHANGED, user, note=f"Second factor removed: {authenticator.type}.")
-
-
-@receiver(authenticator_reset)
-def on_reset(user: User, authenticator: Authenticator, **kwargs: Any) -> None:
-    record(Action.CHANGED, user, note=f"Second factor made anew: {authenticator.type}.")
+@receiver([*CHANGES])
+def on_change(signal: Signal, user: User, authenticator: Authenticator, **kwargs: Any) -> None:
+    record(Action.CHANGED, user, note=f"Second factor {CHANGES[signal]}: {authenticator.type}.")

@@ -68,17 +68,10 @@ def failures_by_code(today: date) -> Chart:
     period = created(days[0], days[-1])
     links = [labels_url(state=LabelState.FAILED, reason=code, **period) if code else "" for code, _ in most]
     series = Series(gettext("failed"), [count for _, count in most], links)
-    note = gettext("Orders of the last {days_of_failures} days that bought nothing.").format(
-        days_of_failures=DAYS_OF_FAILURES
-    )
-    return Chart(
-        gettext("Failures by code"),
-        gettext("Code"),
-        [code or gettext("none") for code, _ in most],
-        [series],
-        note,
-        is_horizontal=True,
-    )
+    note = gettext("Orders of the last {days_of_failures} days that bought nothing.")
+    places = [code or gettext("none") for code, _ in most]
+    texts = (gettext("Failures by code"), gettext("Code"))
+    return Chart(*texts, places, [series], note.format(days_of_failures=DAYS_OF_FAILURES), is_horizontal=True)
 
 
 def buying(today: date) -> Table:
@@ -90,18 +83,11 @@ def buying(today: date) -> Table:
         failed=Sum("labels", filter=Q(state=LabelState.FAILED, day=today), default=0),
     )
     counted = {carrier: facts for carrier, *facts in rows}
-    return Table(
-        gettext("Buying labels"),
-        (
-            gettext("Carrier"),
-            gettext("Circuit breakers"),
-            gettext("Last bought"),
-            gettext("Bought today"),
-            gettext("Failed today"),
-        ),
-        [(carrier, buying_row(carrier, today, *counted.get(carrier, (None, 0, 0)))) for carrier in CARRIERS],
-        gettext("The circuit breakers are those of the process that made this page."),
-    )
+    of_today = (gettext("Bought today"), gettext("Failed today"))
+    columns = (gettext("Carrier"), gettext("Circuit breakers"), gettext("Last bought"), *of_today)
+    shown = [(carrier, buying_row(carrier, today, *counted.get(carrier, (None, 0, 0)))) for carrier in CARRIERS]
+    note = gettext("The circuit breakers are those of the process that made this page.")
+    return Table(gettext("Buying labels"), columns, shown, note)
 
 
 def buying_row(carrier: str, today: date, last: datetime | None, bought: int, failed: int) -> list[Figure]:
@@ -117,7 +103,6 @@ def buying_row(carrier: str, today: date, last: datetime | None, bought: int, fa
 def circuit_breakers(carrier: str) -> Figure:
     """Name the services whose circuit breaker is not closed."""
     states = {service: breaker.state for service, breaker in client(carrier, is_test=False).circuit_breakers.items()}
-    failing = [
-        f"{gettext(service)} {gettext(state)}" for service, state in states.items() if state != CircuitState.CLOSED
-    ]
-    return Figure(", ".join(failing) or gettext(CircuitState.CLOSED), is_bad=bool(failing))
+    failing = {service: state for service, state in states.items() if state != CircuitState.CLOSED}
+    text = ", ".join(f"{gettext(service)} {gettext(state)}" for service, state in failing.items())
+    return Figure(text or gettext(CircuitState.CLOSED), is_bad=bool(failing))

@@ -37,16 +37,8 @@ SHOPS_OFFERED: Final = 1000
 GROUPS: Final = ("month", "shop", "shop__name", "carrier_code", "product_code")
 SUMS: Final = ("labels", "parcels", "grams", "cancelled_labels", "cancelled_parcels", "cancelled_grams")
 TITLES: Final = (
-    *(
-        gettext_lazy("Month"),
-        gettext_lazy("Shop id"),
-        gettext_lazy("Shop"),
-        gettext_lazy("Carrier"),
-        gettext_lazy("Product"),
-        gettext_lazy("Labels bought"),
-        gettext_lazy("Parcels"),
-        gettext_lazy("Kilograms"),
-    ),
+    *(gettext_lazy("Month"), gettext_lazy("Shop id"), gettext_lazy("Shop"), gettext_lazy("Carrier")),
+    *(gettext_lazy("Product"), gettext_lazy("Labels bought"), gettext_lazy("Parcels"), gettext_lazy("Kilograms")),
     *(gettext_lazy("Cancelled labels"), gettext_lazy("Cancelled parcels"), gettext_lazy("Cancelled kilograms")),
 )
 Row = dict[str, Any]
@@ -138,7 +130,6 @@ class FinanceAdmin(ReadOnly, ModelAdmin[LabelFigure]):
             "title": gettext("Figures for finance"),
             "form": form,
             "texts": TITLES[2:5],
-            "counts": TITLES[5:9],
             "rows": [row_of(row, has_lists=may_view(request, "labels", "shippinglabel")) for row in rows[:ROWS_SHOWN]],
             "row_count": rows.count(),
             "rows_shown": ROWS_SHOWN,
@@ -152,10 +143,8 @@ class FinanceAdmin(ReadOnly, ModelAdmin[LabelFigure]):
         return self.page(request, "labels/finance.html", context)
 
     def export_view(self, request: HttpRequest, kind: str) -> HttpResponseBase:
-        rows = grouped(self.chosen(request).figures())
-        return answer(
-            Export(self.opts.label_lower, [str(title) for title in TITLES], cells(rows), told_filters(request)), kind
-        )
+        rows = cells(grouped(self.chosen(request).figures()))
+        return answer(Export(self.opts.label_lower, [*map(str, TITLES)], rows, told_filters(request)), kind)
 
     def chosen(self, request: HttpRequest) -> FinanceForm:
         """Read what was chosen; raise PermissionDenied or BadRequest."""

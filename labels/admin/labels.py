@@ -16,16 +16,9 @@ from django.utils.translation import gettext, gettext_lazy
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
+from labels.admin import filters
 from labels.admin.columns import EXPORT_COLUMNS
 from labels.admin.deciding import DecideSelected
-from labels.admin.filters import (
-    NotHandedInFilter,
-    OrderedFilter,
-    ProductFilter,
-    ReasonFilter,
-    RecentFilter,
-    StateFilter,
-)
 from labels.admin.forms import AdoptForm
 from labels.admin.lists import LabelList
 from labels.admin.next_step import next_step
@@ -60,14 +53,8 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
     list_display = ("order", "status", "why", "to", "shop", "product", "ordered")
     list_filter = (
         ("shop", AutocompleteSelectFilter),
-        ModeFilter,
-        ReasonFilter,
-        CarrierFilter,
-        ProductFilter,
-        StateFilter,
-        NotHandedInFilter,
-        RecentFilter,
-        OrderedFilter,
+        *(ModeFilter, filters.ReasonFilter, CarrierFilter, filters.ProductFilter, filters.StateFilter),
+        *(filters.NotHandedInFilter, filters.RecentFilter, filters.OrderedFilter),
     )
     list_class = LabelList
     search_help_text = gettext_lazy("Label id, tracking number, order id or request id")

@@ -39,22 +39,16 @@ def next_step(label: ShippingLabel, *, has_contract: bool) -> NextStep:
     if label.state in OVER:
         return afterwards(label)
     if label.state in IN_CANCELLATION and label.is_cancellation_overdue:
-        return NextStep(
-            label, gettext("Nothing more: {carrier} could not cancel it within an hour.").format(carrier=carrier)
-        )
+        text = gettext("Nothing more: {carrier} could not cancel it within an hour.")
+        return NextStep(label, text.format(carrier=carrier))
     if now < label.leased_until:
-        return NextStep(
-            label, gettext("A process works on it, until"), label.leased_until, gettext("at the latest."), is_open=False
-        )
+        text, suffix = gettext("A process works on it, until"), gettext("at the latest.")
+        return NextStep(label, text, label.leased_until, suffix, is_open=False)
     if carrier in UNBILLED and label.state in OPEN:
         return unbilled(label, now)
     if decisions.can_be_asked(label) and not has_contract:
-        return NextStep(
-            label,
-            gettext("Nothing: the shop has no {carrier} contract any more, so {carrier} can't be asked.").format(
-                carrier=carrier
-            ),
-        )
+        text = gettext("Nothing: the shop has no {carrier} contract any more, so {carrier} can't be asked.")
+        return NextStep(label, text.format(carrier=carrier))
     due = label.ask_again_at if label.ask_again_at and label.ask_again_at > now else None
     return question(label, due, gettext("at") if due else gettext("with the next run of the reconciliation"))
 
@@ -78,27 +72,14 @@ def unbilled(label: ShippingLabel, now: datetime) -> NextStep:
 
 def question(label: ShippingLabel, due: datetime | None, when: str) -> NextStep:
     """Tell what the reconciliation asks about a label when it is due."""
-    carrier = label.carrier_code
+    text, suffix, can_be_asked = gettext("{carrier} is asked {when}"), "", decisions.can_be_asked(label)
     if label.state == LabelState.RECEIVED:
-        return NextStep(label, gettext("Its PDF is merged and stored {when}").format(when=when), due)
-    if not decisions.can_be_asked(label):
-        return NextStep(
-            label,
-            gettext("{carrier} can't be asked. Its PDF is looked for in the storage {when}").format(
-                carrier=carrier, when=when
-            ),
-            due,
-        )
-    if label.state in IN_CANCELLATION:
+        text, can_be_asked = gettext("Its PDF is merged and stored {when}"), False
+    elif not can_be_asked:
+        text = gettext("{carrier} can't be asked. Its PDF is looked for in the storage {when}")
+    elif label.state in IN_CANCELLATION:
         ends_at = (label.cancel_requested_at or label.created_at) + CANCEL_TIMEOUT
-        until = gettext("until {time}").format(time=f"{timezone.localtime(ends_at):%H:%M}")
-        return NextStep(
-            label,
-            gettext("{carrier} is asked to cancel it {when}").format(carrier=carrier, when=when),
-            due,
-            until,
-            can_be_asked=True,
-        )
-    return NextStep(
-        label, gettext("{carrier} is asked {when}").format(carrier=carrier, when=when), due, can_be_asked=True
-    )
+        text = gettext("{carrier} is asked to cancel it {when}")
+        suffix = gettext("until {time}").format(time=f"{timezone.localtime(ends_at):%H:%M}")
+    text = text.format(carrier=label.carrier_code, when=when)
+    return NextStep(label, text, due, suffix, can_be_asked=can_be_asked)

@@ -24,12 +24,9 @@ def claim(parcel: Parcel) -> bytes:
     """Make the file, the carrier's proofs of delivery behind it where it gives any now."""
     numbers = list(TrackingNumber.objects.filter(parcel=parcel.pk))
     files, told = gathered(parcel, numbers)
+    text = as_pdf(text_of(parcel, numbers, told))
     with suppress(UnreadableError):
-        return (
-            merged([as_pdf(text_of(parcel, numbers, told)), *files])
-            if files
-            else as_pdf(text_of(parcel, numbers, told))
-        )
+        return merged([text, *files]) if files else text
     return as_pdf(text_of(parcel, numbers, _("The carrier's proof cannot be read.")))
 
 

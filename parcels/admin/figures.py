@@ -68,11 +68,8 @@ def stuck_tile(carriers: list[TrackingFigure]) -> Tile:
     days = SILENT_DAYS[1]
     count = sum(carrier.silent.get(str(days), 0) for carrier in carriers)
     figure = Figure(number(count), parcels_url(silent=days), is_bad=bool(count))
-    return Tile(
-        gettext("Stuck parcels"),
-        figure,
-        gettext("Followed, without news of carrier or shop for {days} days.").format(days=days),
-    )
+    note = gettext("Followed, without news of carrier or shop for {days} days.").format(days=days)
+    return Tile(gettext("Stuck parcels"), figure, note)
 
 
 def stuck(carriers: list[TrackingFigure]) -> Table:
@@ -89,12 +86,9 @@ def silent(carrier: TrackingFigure, days: int) -> Figure:
 def tracking(carriers: list[TrackingFigure]) -> Table:
     """Tell how fresh the carriers' news are."""
     now = figures.counted_at(figures.PARCELS)
-    return Table(
-        gettext("Tracking"),
-        (gettext("Carrier"), gettext("Parcels followed"), gettext("Last answer"), gettext("Late by")),
-        [(carrier.carrier_code, tracking_row(carrier, now)) for carrier in carriers],
-        gettext("Late by: the age of the oldest question that is due."),
-    )
+    columns = (gettext("Carrier"), gettext("Parcels followed"), gettext("Last answer"), gettext("Late by"))
+    rows = [(carrier.carrier_code, tracking_row(carrier, now)) for carrier in carriers]
+    return Table(gettext("Tracking"), columns, rows, gettext("Late by: the age of the oldest question that is due."))
 
 
 def tracking_row(carrier: TrackingFigure, now: datetime | None) -> list[Figure]:

@@ -13,22 +13,9 @@ from django.urls import path
 from django.utils.html import format_html
 from django.utils.translation import gettext, gettext_lazy
 
-from parcels.admin import dossier
+from parcels.admin import dossier, filters
 from parcels.admin.claim import claim, proof
 from parcels.admin.columns import EXPORT_COLUMNS
-from parcels.admin.filters import (
-    CarrierFilter,
-    CreatedFilter,
-    DeliveredFilter,
-    DeliveryFilter,
-    GoesBackFilter,
-    HandedInFilter,
-    IsHandedInFilter,
-    RecentFilter,
-    SilenceFilter,
-    StatusFilter,
-    lists_overdue,
-)
 from parcels.admin.proofs import may_exist
 from parcels.admin.search import whole, with_email
 from parcels.figures.timing import WINDOW_END
@@ -66,21 +53,15 @@ class ParcelList(CappedList):
     """The list, which does not read histories and items."""
 
     not_listed = (
-        "events",
-        "line_items",
-        "previous_emails",
-        "gift_config",
-        "cross_sell_recommendations",
-        "search_words",
-        "reported",
-        "notes",
+        *("events", "line_items", "previous_emails", "gift_config", "cross_sell_recommendations", "search_words"),
+        *("reported", "notes"),
     )
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         """List parcels past their promise by its end, the last first: the newest parcels are never among them."""
         ordering = super().get_ordering(request, queryset)
         is_chosen = ORDER_VAR in self.params
-        return list(ordering) if is_chosen or not lists_overdue(request) else [WINDOW_END.desc(), *ordering]
+        return list(ordering) if is_chosen or not filters.lists_overdue(request) else [WINDOW_END.desc(), *ordering]
 
 
 @admin.register(Parcel)
@@ -90,17 +71,9 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     list_display = ("number", "order_number", "shop", "carrier", "status", "updated", "going_to", "created")
     list_filter = (
         ("shop", AutocompleteSelectFilter),
-        ModeFilter,
-        CarrierFilter,
-        StatusFilter,
-        SilenceFilter,
-        DeliveryFilter,
-        GoesBackFilter,
-        IsHandedInFilter,
-        RecentFilter,
-        CreatedFilter,
-        HandedInFilter,
-        DeliveredFilter,
+        *(ModeFilter, filters.CarrierFilter, filters.StatusFilter, filters.SilenceFilter, filters.DeliveryFilter),
+        *(filters.GoesBackFilter, filters.IsHandedInFilter, filters.RecentFilter, filters.CreatedFilter),
+        *(filters.HandedInFilter, filters.DeliveredFilter),
     )
     sortable_by: ClassVar[tuple[str, ...]] = ("created",)  # along the index
     list_class = ParcelList
@@ -175,9 +148,8 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
             record(Action.CHANGED, parcel, note="The carrier is asked by hand.")
             messages.success(request, gettext("The carrier is asked now. Reload the page in a minute."))
         else:
-            messages.error(
-                request, gettext("Its carrier can't be asked: the parcel is not followed, or there is no service.")
-            )
+            text = gettext("Its carrier can't be asked: the parcel is not followed, or there is no service.")
+            messages.error(request, text)
 
     def have_let_go(self, request: HttpRequest, parcel: Parcel) -> None:
         """Take a number off the parcel."""

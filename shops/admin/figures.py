@@ -27,19 +27,13 @@ def rows(request: HttpRequest) -> Iterator[Row]:
             ("failing", endpoints.failing(), "failing_since", gettext("Webhook endpoints that fail")),
             ("disabled", endpoints.disabled(), "disabled_at", gettext("Webhook endpoints that are disabled")),
         ):
-            yield Row(
-                f"webhooks-{state}", title, list_url("shops", "webhookendpoint", state=state), **counted(found, since)
-            )
+            link = list_url("shops", "webhookendpoint", state=state)
+            yield Row(f"webhooks-{state}", title, link, **counted(found, since))
     if may_view(request, "shops", "carriercontract"):
         contracts = CarrierContract.objects.live()
         for name, of_contracts, since, title in (
             ("refused", contracts.refused(), "tracking_refused_at", gettext("Contracts whose credentials are refused")),
-            (
-                "password",
-                contracts.with_password(),
-                "updated_at",
-                gettext("Contracts with a password, not an API key"),
-            ),
+            ("password", contracts.with_password(), "updated_at", gettext("Contracts with a password, not an API key")),
         ):
             link = list_url("shops", "carriercontract", credentials=name)
             yield Row(f"contracts-{name}", title, link, **counted(of_contracts, since))
@@ -50,8 +44,5 @@ def dead_letters() -> Tile:
     count = dead[: LISTED_AT_MOST + 1].count()
     text = f"{number(min(count, LISTED_AT_MOST))}{'+' if count > LISTED_AT_MOST else ''}"
     link = list_url("shops", "webhookdelivery", state=DeliveryState.DEAD)
-    return Tile(
-        gettext("Webhook deliveries given up"),
-        Figure(text, link, is_bad=bool(count)),
-        gettext("Dead letters that are kept."),
-    )
+    figure = Figure(text, link, is_bad=bool(count))
+    return Tile(gettext("Webhook deliveries given up"), figure, gettext("Dead letters that are kept."))

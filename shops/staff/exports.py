@@ -96,24 +96,24 @@ def answer(export: Export, kind: str) -> HttpResponseBase:
     """Answer with the file; its begin and its end are entries of the audit log, so a broken one is on record too."""
     kept, reader = FORMATS[kind], Reader.now()
     begun = record(Action.EXPORTED, list=export.name, format=kind, filters=export.filters)
-    counted = Counted(export.rows)
+    rows = 0
     actor = current_actor.get()  # the answer is sent when the request's own context is over
+
+    def counted() -> Iterator[Sequence[Cell]]:
+        nonlocal rows
+        for row in export.rows:
+            rows += 1
+            yield row
 
     def content() -> Iterator[bytes]:
         is_complete = False
         try:
-            yield from kept.write(export.titles, counted, reader)
+            yield from kept.write(export.titles, counted(), reader)
             is_complete = True
         finally:
             with acting(actor):
-                record(
-                    Action.EXPORTED,
-                    list=export.name,
-                    format=kind,
-                    rows=counted.count,
-                    is_complete=is_complete,
-                    begun=begun.id,
-                )
+                ended: dict[str, Any] = {"rows": rows, "is_complete": is_complete, "begun": begun.id}
+                record(Action.EXPORTED, list=export.name, format=kind, **ended)
 
     response = StreamingHttpResponse(content(), content_type=kept.content_type)
     file = f"{export.name.rpartition('.')[2]}-{today()}.{kind}"
@@ -121,19 +121,6 @@ def answer(export: Export, kind: str) -> HttpResponseBase:
     response["Cache-Control"] = "no-store"
     response["X-Content-Type-Options"] = "nosniff"
     return response
-
-
-class Counted:
-    """Rows that are counted as they are taken."""
-
-    def __init__(self, rows: Iterable[Sequence[Cell]]) -> None:
-        self._rows = rows
-        self.count = 0
-
-    def __iter__(self) -> Iterator[Sequence[Cell]]:
-        for row in self._rows:
-            self.count += 1
-            yield row
 
 
 def pages(
