@@ -46,11 +46,8 @@ class PdfField(forms.FileField):
         if not data:
             return None
         if sum(file.size for file in files) > settings.MAX_UPLOAD_BYTES:
-            raise ValidationError(
-                gettext("That is more than {max_upload_bytes} MiB.").format(
-                    max_upload_bytes=settings.MAX_UPLOAD_BYTES // 1024**2
-                )
-            )
+            text = gettext("That is more than {max_upload_bytes} MiB.")
+            raise ValidationError(text.format(max_upload_bytes=settings.MAX_UPLOAD_BYTES // 1024**2))
         try:
             return pdf.rewritten([content(file) for file in files], READING_TIMEOUT_S)
         except UnreadableError:
@@ -62,31 +59,23 @@ class AdoptForm(forms.Form):
 
     def __init__(self, *args: Any, label: ShippingLabel, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.label = label
+        self.label, is_only = label, len(label.weights_kg) == 1
         self.number_names = [f"number_{rank}" for rank, _ in enumerate(label.weights_kg, 1)]
         for rank, (name, weight) in enumerate(zip(self.number_names, label.weights_kg, strict=True), 1):
             known = label.tracking_numbers[rank - 1 : rank]
             self.fields[name] = TrackingNumberField(
                 label=gettext("Tracking number of parcel {rank} ({weight} kg)").format(rank=rank, weight=weight),
                 initial=known[0] if known else "",
-                required=len(label.weights_kg) == 1,
-                help_text=""
-                if len(label.weights_kg) == 1
-                else gettext("Empty: this parcel was not made, or is left out."),
+                required=is_only,
+                help_text="" if is_only else gettext("Empty: this parcel was not made, or is left out."),
                 widget=TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
             )
         may_be_left_out = bool(label.reservation_number) or unmerged.are_kept(label)
-        self.fields["pdf"] = PdfField(
-            required=not may_be_left_out,
-            label=gettext("PDF of the label"),
-            help_text=gettext(
-                "Leave it out: those that came are taken, or {carrier_code} is asked by the reservation."
-            ).format(carrier_code=label.carrier_code)
-            if may_be_left_out
-            else gettext("From {carrier_code}'s own portal: one file, or one a parcel, in the parcels' order.").format(
-                carrier_code=label.carrier_code
-            ),
-        )
+        text = gettext("From {carrier_code}'s own portal: one file, or one a parcel, in the parcels' order.")
+        if may_be_left_out:
+            text = gettext("Leave it out: those that came are taken, or {carrier_code} is asked by the reservation.")
+        text = text.format(carrier_code=label.carrier_code)
+        self.fields["pdf"] = PdfField(required=not may_be_left_out, label=gettext("PDF of the label"), help_text=text)
 
     @property
     def tracking_numbers(self) -> list[str]:

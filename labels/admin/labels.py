@@ -1,10 +1,12 @@
 """The staff's pages of labels, and their decisions."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import zip_longest
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
 from django.db import models
 from django.db.models import OuterRef, QuerySet, Subquery, Value
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -20,11 +22,9 @@ from labels.admin import filters
 from labels.admin.columns import EXPORT_COLUMNS
 from labels.admin.deciding import DecideSelected
 from labels.admin.forms import AdoptForm
-from labels.admin.lists import LabelList
 from labels.admin.next_step import next_step
-from labels.admin.parcels import parcel_of
+from labels.admin.parcels import parcel_of, parcels_by_label
 from labels.admin.pdf_view import PdfOfLabel
-from labels.admin.personal import MASKED, columns_of
 from labels.admin.printing import PrintSelected
 from labels.admin.search import whole
 from labels.admin.slips import SlipForSelected
@@ -33,17 +33,35 @@ from labels.lifecycle import decisions
 from labels.lifecycle.states import said_of
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
 from labels.pdfs import unmerged
+from labels.personal_data.columns import KEYS, LABEL
 from labels.templatetags.label_page import reason, recipient_name, state_label, state_meaning, timestamp, weights
 from parcels.templatetags.parcel_page import late_label
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from shops.models import AccessToken
+from shops.personal_data import Part
 from shops.staff.acts import Act, StaffRequest
+from shops.staff.base import CappedList
 from shops.staff.display_texts import NOTHING, number
 from shops.staff.filters import CarrierFilter, ModeFilter
 from shops.staff.masking import conceal, masked, may_see
-from shops.staff.pages import address_of, key_in
+from shops.staff.pages import address_of
 from shops.staff.unfold_classes import AutocompleteSelectFilter
+
+MASKED: Mapping[str, Part] = {**LABEL, **KEYS}
+
+
+class LabelList(CappedList):
+    """Reads no more columns than the list shows, and each label's parcel, which may be late."""
+
+    not_listed = ("pdf", "sender", "customs", "body_digest", "search_words")
+    result_list: Any
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        parcels = parcels_by_label([label.id for label in self.result_list])
+        for label in self.result_list:
+            label.parcel = parcels.get(label.id)
 
 
 @admin.register(ShippingLabel)
@@ -71,8 +89,13 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
         return labels.annotate(token_name=Subquery(name), is_personal=is_shown)
 
     def shown(self, request: HttpRequest, row: ShippingLabel) -> ShippingLabel:
-        label: ShippingLabel = row if may_see(request) else conceal(row, columns_of(row))
-        return label
+        """Leave the shop's own address: any other sender may be a customer who returns something."""
+        if may_see(request):
+            return row
+        is_the_shops = "sender" in row.__dict__ and row.sender == row.shop.sender_address
+        own = {"sender"} if is_the_shops else set()
+        concealed: ShippingLabel = conceal(row, {name: MASKED[name] for name in MASKED.keys() - own})
+        return concealed
 
     def shown_alone(self, request: HttpRequest, row: ShippingLabel) -> ShippingLabel:
         """Show a label that waits for a person whole to whoever decides about it; each look is on record."""
@@ -137,7 +160,7 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
             return super().act_view(request, object_id, act)
         except decisions.DecisionError as error:
             messages.error(request, str(error))
-            return HttpResponseRedirect(address_of("labels.shippinglabel", key_in(object_id)))
+            return HttpResponseRedirect(address_of("labels.shippinglabel", unquote(object_id)))
 
     def adopt(self, request: StaffRequest, label: ShippingLabel) -> HttpResponse | None:
         """Ask for the parcels' numbers and PDF, and adopt them."""

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -22,7 +23,7 @@ from shops.staff.audit.recording import record
 from shops.staff.base import CappedList, LargeTableAdmin
 from shops.staff.display_texts import NOTHING, badge
 from shops.staff.filters import CarrierFilter
-from shops.staff.pages import address_of, key_in, page_of
+from shops.staff.pages import address_of, page_of
 from shops.staff.unfold_classes import AutocompleteSelectFilter
 
 MAX_LABELS = 500
@@ -71,19 +72,13 @@ def report(request: HttpRequest, slips: list[DepositSlip], count: int) -> None:
         messages.error(request, text)
 
 
-class SlipList(CappedList):
-    """Reads neither PDFs nor the labels' ids."""
-
-    not_listed = ("pdf", "label_ids")
-
-
 @admin.register(DepositSlip)
 class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
     """Deposit slips, read-only; staff who see personal data open their PDFs."""
 
     list_display = ("title", "shop", "carrier_code", "parcel_count", "coloured_state", "asked_at", "asked_by")
     list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter)
-    list_class = SlipList
+    list_class = CappedList
     search_help_text = gettext_lazy("The carrier's number of the slip, a label's id, or the slip's id")
     personal = {"refusal": COLUMNS[DepositSlip].personal["refusal"]}
     are_views_recorded = True
@@ -93,7 +88,7 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[DepositSlip]:
-        return super().get_queryset(request).defer("pdf")
+        return super().get_queryset(request).defer("pdf", "label_ids")
 
     def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
         slips = DepositSlip.objects.order_by()
@@ -108,7 +103,7 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
         """Answer with the PDF; one that the row still keeps is moved to the storage first."""
         if not (self.has_view_permission(request) and masking.may_see(request)):
             raise PermissionDenied
-        slip = DepositSlip.objects.with_pdf().filter(pk=key_in(object_id)).first()
+        slip = DepositSlip.objects.with_pdf().filter(pk=unquote(object_id)).first()
         if slip is None:
             raise Http404(gettext("There is no deposit slip with this id, or it has no PDF."))
         content = self.content(slip)

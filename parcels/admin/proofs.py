@@ -37,18 +37,16 @@ def proof_of(number: TrackingNumber) -> bytes | None:
     contract = CarrierContract.find(shop_id=number.shop_id, carrier_code=number.carrier_code)
     if contract is None:
         raise NoAccountError(f"the shop has no {number.carrier_code} contract any more, so the carrier can't be asked")
-    found = (asked(contract, credentials, number) for credentials in accounts_of(contract))
-    return next(filter(None, found), None)
+    for credentials in accounts_of(contract):
+        with conversation(contract, credentials, Service.CANCELLATION, about=number.label or None) as talk:
+            if proof := talk.carrier.proof_of_delivery(number.number, talk.credentials):
+                return proof
+    return None
 
 
 def accounts_of(contract: CarrierContract) -> Iterator[Credentials]:
     yield contract.credentials
     yield from others_of([contract])[contract.shop_id]
-
-
-def asked(contract: CarrierContract, credentials: Credentials, number: TrackingNumber) -> bytes | None:
-    with conversation(contract, credentials, Service.CANCELLATION, about=number.label or None) as talk:
-        return talk.carrier.proof_of_delivery(number.number, talk.credentials)
 
 
 def merged(files: Sequence[bytes]) -> bytes:

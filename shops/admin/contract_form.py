@@ -98,7 +98,8 @@ class ContractForm(forms.ModelForm[CarrierContract]):
             data["commercial_name"] = terms.checked_name(carrier, data.get("commercial_name", ""))
         if not any(name in self.errors for name in CUSTOMS):
             with self.telling():
-                data |= terms.checked_customs(carrier, {name: blank(data.get(name)) for name in CUSTOMS})
+                typed = {name: "" if data.get(name) is None else data[name] for name in CUSTOMS}
+                data |= terms.checked_customs(carrier, typed)
         return data
 
     def check_secret(self, carrier: str) -> None:
@@ -125,10 +126,6 @@ class ContractForm(forms.ModelForm[CarrierContract]):
             text = gettext("Description, value and HS code need each other.") if is_of_customs else f"{error}"
             name = error.field if error.field in self.fields else None
             self.add_error(name, text[:1].upper() + text[1:])
-
-
-def blank(value: Any) -> Any:
-    return "" if value is None else value
 
 
 def checked_products(carrier: str, typed: dict[str, tuple[str, ...]]) -> dict[str, terms.Override | None]:

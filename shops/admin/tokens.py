@@ -18,6 +18,7 @@ from shops.admin.kept import IssuedAdmin
 from shops.api.authentication import TOKEN_CACHE_TTL_S
 from shops.models import AccessToken, Shop
 from shops.staff.acts import is_confirmed
+from shops.staff.base import ReadOnly
 from shops.staff.display_texts import badge
 from shops.staff.exports import Column
 from shops.staff.filters import OptionFilter
@@ -55,13 +56,12 @@ def admin_link(text: str, address: str) -> str:
     return format_html('<a class="shop-link" href="{}">{}</a>', address, text)
 
 
-class TokenInline(TabularInline[AccessToken, Shop]):
-    """A shop's tokens, read-only; each links to its page."""
+class TokenInline(ReadOnly, TabularInline[AccessToken, Shop]):
+    """A shop's tokens; each links to its page."""
 
     model = AccessToken
     fields = readonly_fields = ("link", "last_four", "name", "state", "expires_at", "last_used_at", "created_at")
     extra = 0
-    can_delete = False
     show_title = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -70,12 +70,6 @@ class TokenInline(TabularInline[AccessToken, Shop]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AccessToken]:
         return super().get_queryset(request).select_related("shop")
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     @admin.display(description=gettext_lazy("id"))
     def link(self, token: AccessToken) -> str:

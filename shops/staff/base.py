@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.core.paginator import Page, Paginator
@@ -24,7 +25,6 @@ from shops.staff.audited import Recorded
 from shops.staff.exports import Column, answer, columns_of, export_of
 from shops.staff.filters import chosen_texts
 from shops.staff.masking import Concealed, may_see
-from shops.staff.pages import key_in
 from shops.staff.spreadsheets import FORMATS
 from shops.staff.unfold_classes import ModelAdmin as UnfoldAdmin
 
@@ -90,7 +90,7 @@ class ModelAdmin(Acts, Recorded, Concealed, UnfoldAdmin[Row]):
 
     def row_at(self, request: HttpRequest, object_id: str) -> Row | None:
         """Return the row that a page's address names, as this user may see it."""
-        row: Row | None = self.get_object(request, key_in(object_id))
+        row: Row | None = self.get_object(request, unquote(object_id))
         return row
 
     def row_or_404(self, request: HttpRequest, object_id: str) -> Row:
@@ -189,7 +189,7 @@ class CappedList(RestrictedChangeList):
 class ReadOnly:
     """Rows that the admin shows and never adds, changes or deletes."""
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -1,8 +1,8 @@
-"""Addresses of the staff's pages of rows: made here alone, as a key may have any character, and read back here."""
+"""Addresses of the staff's pages of rows: made here alone, as a key may have any character."""
 
 from typing import Any
 
-from django.contrib.admin.utils import quote, unquote
+from django.contrib.admin.utils import quote
 from django.db.models import Model
 from django.urls import reverse
 
@@ -15,8 +15,3 @@ def page_of(row: Model, view: str = "change") -> str:
 def address_of(model: str, key: Any, view: str = "change") -> str:
     """Return the address of a page by the model's label, such as `parcels.parcel`, and the row's key."""
     return reverse(f"admin:{model.replace('.', '_')}_{view}", args=[quote(key)])
-
-
-def key_in(object_id: str) -> str:
-    """Return the key that a page's address names."""
-    return str(unquote(object_id))
