@@ -1,9 +1,10 @@
 """Reads lists of numbers as people have them: pasted from an e-mail, or a carrier's file with a second column."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
+from itertools import islice
 from typing import Final
 
 MAX_LINES: Final = 200_000
@@ -59,18 +60,10 @@ def parts(written: str) -> tuple[list[str], list[Decimal]]:
             numbers.append(whole)
             continue
         numbers += found
-        amounts += filter(None, map(amount_of, tokens))
+        amounts += filter(None, map(Decimal, filter(AMOUNT.fullmatch, tokens)))
     return numbers, amounts
-
-
-def amount_of(token: str) -> Decimal | None:
-    try:
-        return Decimal(token) if AMOUNT.fullmatch(token) else None
-    except InvalidOperation:
-        return None
 
 
 def is_list(text: str) -> bool:
     """Tell if a text typed into the box is several numbers."""
-    found: Iterable[Line] = lines(text)
-    return sum(1 for _ in found) > 1
+    return len([*islice(lines(text), 2)]) > 1

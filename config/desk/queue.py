@@ -63,25 +63,20 @@ def yesterday(request: HttpRequest) -> Table | None:
     if not may_view(request, "parcels", "parcel"):
         return None
     day = days.today() - timedelta(days=1)
-    moved = DayFigure.objects.filter(day=day, carrier_code__in=list(CARRIERS)).order_by().values("carrier_code")
-    names = ("handed_in", "delivered", "promised", "on_time")
-    done = {
-        row["carrier_code"]: dict[str, Any](row)
-        for row in moved.annotate(**{f"sum_{name}": Sum(name) for name in names})
-    }
+    moved = DayFigure.objects.filter(day=day, carrier_code__in=list(CARRIERS)).order_by().values_list("carrier_code")
+    counted = moved.annotate(*map(Sum, ("handed_in", "delivered", "promised", "on_time")))
+    done: dict[str, list[int]] = {code: sums for code, *sums in counted}
     has_labels = may_view(request, "labels", "shippinglabel")
     bought = LabelFigure.objects.filter(day=day, state__in=BOUGHT).order_by().values_list("carrier_code")
     labels_bought = dict(bought.annotate(count=Sum("labels"))) if has_labels else {}
     titles = [_("Carrier"), *([_("Bought")] if has_labels else []), _("Handed in"), _("Delivered"), _("Within promise")]
-    table = [(code, row_of(code, day, labels_bought.get(code, 0), done.get(code, {}))) for code in CARRIERS]
+    table = [(code, row_of(code, day, labels_bought.get(code, 0), done.get(code, [0] * 4))) for code in CARRIERS]
     cells = [(code, row if has_labels else row[1:]) for code, row in table]
     return Table(_("Yesterday"), titles, cells, _("Within promise: of those delivered of which a promise is known."))
 
 
-def row_of(carrier: str, day: date, bought: int, done: dict[str, Any]) -> list[Figure]:
-    handed_in, delivered, promised, on_time = (
-        done.get(f"sum_{name}", 0) for name in ("handed_in", "delivered", "promised", "on_time")
-    )
+def row_of(carrier: str, day: date, bought: int, done: list[int]) -> list[Figure]:
+    handed_in, delivered, promised, on_time = done
     on_day = {"carrier": carrier, "status": TrackingStatus.DELIVERED.value, **period("delivered", day, day)}
     share = f" ({on_time / promised:.0%})" if promised else ""
     return [

@@ -14,18 +14,12 @@ OF_CODES = 5  # of a user: three of a million TOTP codes are right at a time
 blocked = throttling.ExhaustedSenders(rechecks=False)
 
 
-def count_attempt(request: HttpRequest) -> None:
-    """Count an attempt against its address and network; raise LoginRefusedError beyond a limit."""
-    count_sender(request, "login", 1)
+def count_sender(request: HttpRequest, *, is_attempt: bool) -> None:
+    """Count an attempt, or the page that is asked for; raise LoginRefusedError beyond a limit.
 
-
-def count_page(request: HttpRequest) -> None:
-    """Do the same for the page that is asked for."""
-    count_sender(request, "login_page", OF_PAGES)
-
-
-def count_sender(request: HttpRequest, kind: str, times: int) -> None:
-    """Count against a known device alone, else against the address and its network."""
+    It counts against a known device alone, else against the address and its network.
+    """
+    kind, times = ("login", 1) if is_attempt else ("login_page", OF_PAGES)
     if device := current_device.get():
         return count(f"{kind}_device", device.id, OF_DEVICE * times)
     address = throttling.client_address(request)

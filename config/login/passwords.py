@@ -1,6 +1,6 @@
 """Passwords that their owners set: a link that opens once, made by a colleague, leads to the form."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
@@ -14,9 +14,6 @@ from django.utils.http import urlsafe_base64_encode
 from shops.staff.audit.changes import CHANGED
 from shops.staff.audit.models import Action, AuditEntry
 from shops.staff.audit.recording import record
-
-if TYPE_CHECKING:
-    from django.contrib.auth.forms import SetPasswordForm
 
 
 def link_for(request: HttpRequest, user: User) -> str:
@@ -44,6 +41,6 @@ class SetPassword(PasswordResetConfirmView):
         user = super().get_user(uidb64)
         return user if user is not None and user.is_active and user.is_staff else None
 
-    def form_valid(self, form: "SetPasswordForm[Any]") -> HttpResponse:
+    def form_valid(self, form: Any) -> HttpResponse:
         record(Action.CHANGED, form.user, changes={"password": [None, CHANGED]}, note="Set by the link.")
         return super().form_valid(form)

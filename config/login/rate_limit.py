@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 
 from config.api.admin_hosts import is_admin
 from config.login.devices import current_device, recognised, remember
-from config.login.limits import count_attempt, count_page
+from config.login.limits import count_sender
 from config.login.refused import LoginRefusedError, refusal_page, too_busy
 from config.login.urls import ROOT
 from shops.api.concurrency import ConcurrencyLimit
@@ -16,6 +16,10 @@ from shops.api.concurrency import ConcurrencyLimit
 LOGIN = f"/{ROOT}login/"
 SIGN_ON = {f"/{ROOT}sign-on/", f"/{ROOT}sign-on/back/"}  # wait for the issuer
 logins = ConcurrencyLimit(2, too_busy)  # one whose password is hashed, and one that comes before or after it
+
+
+def is_attempt(request: HttpRequest) -> bool:
+    return request.path_info == LOGIN and request.method == "POST"
 
 
 class LoginRateLimit:
@@ -28,18 +32,14 @@ class LoginRateLimit:
         if not is_admin(request):
             return self.get_response(request)
         with recognised(request):
-            return self.enter(request)
-
-    def enter(self, request: HttpRequest) -> HttpResponse:
-        if request.path_info in {LOGIN, *SIGN_ON}:
-            is_attempt = request.path_info == LOGIN and request.method == "POST"
-            try:
-                (count_attempt if is_attempt else count_page)(request)
-            except LoginRefusedError as refusal:
-                return refusal_page(refusal)
-        response = self.get_response(request)
-        remember(request, response)
-        return response
+            if request.path_info in {LOGIN, *SIGN_ON}:
+                try:
+                    count_sender(request, is_attempt=is_attempt(request))
+                except LoginRefusedError as refusal:
+                    return refusal_page(refusal)
+            response = self.get_response(request)
+            remember(request, response)
+            return response
 
 
 class ConcurrentLogins:
@@ -56,8 +56,7 @@ class ConcurrentLogins:
             return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *args: Any) -> HttpResponse | None:
-        is_login = (request.path_info == LOGIN and request.method == "POST") or request.path_info in SIGN_ON
-        if not is_login or not is_admin(request):
+        if not (is_attempt(request) or request.path_info in SIGN_ON) or not is_admin(request):
             return None
         try:
             request.login_place.enter_context(logins.hold(bool(current_device.get())))  # type: ignore[attr-defined]  # as above

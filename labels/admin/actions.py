@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from django.contrib import messages
 from django.db.models import QuerySet
@@ -12,13 +12,7 @@ from django_stubs_ext import StrOrPromise
 
 from labels.models import LabelState, ShippingLabel
 from shops.staff.acts import is_confirmed
-
-if TYPE_CHECKING:
-    from shops.staff.base import ModelAdmin
-
-    Base = ModelAdmin[ShippingLabel]
-else:
-    Base = object
+from shops.staff.base import LargeTableAdmin
 
 NAMED_AT_MOST = 10
 
@@ -42,7 +36,7 @@ class Choice(NamedTuple):
     left_out: list[tuple[ShippingLabel, str]]
 
 
-class SelectedLabels(Base):
+class SelectedLabels(LargeTableAdmin[ShippingLabel]):
     """The base of all actions on selected labels."""
 
     def choice(

@@ -129,7 +129,8 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         return answer
 
     def get_urls(self) -> list[Any]:
-        acts = {"ask": Act(self.have_asked), "let-go": Act(self.have_let_go), "take": Act(self.have_taken)}
+        take = Act(lambda request, parcel: taking.act(request, Parcel, parcel.pk))
+        acts = {"ask": Act(self.have_asked), "let-go": Act(self.have_let_go), "take": take}
         files = {make.__name__: self.admin_site.admin_view(partial(self.file_view, make)) for make in (claim, proof)}
         return [
             *self.act_urls(**acts),
@@ -159,9 +160,6 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
             messages.success(request, gettext("{number} is no number of this parcel any more.").format(number=number))
         else:
             messages.error(request, gettext("It is the parcel's only number, or none of its numbers."))
-
-    def have_taken(self, request: HttpRequest, parcel: Parcel) -> None:
-        taking.act(request, Parcel, parcel.pk)
 
     def customer_of(self, row: Parcel) -> str:
         return row.customer_email or ""

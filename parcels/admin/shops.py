@@ -16,20 +16,14 @@ from shops.staff.week_panel import first_day, week_panel
 
 
 def parcels_panel(request: HttpRequest, shop: Shop) -> str:
-    if not request.user.has_perm("parcels.view_parcel"):
-        return ""
     since = milliseconds(start_of(first_day()))
     newest = Parcel.objects.for_shop(shop.id).filter(created_at__gte=since).newest_first()
-    statuses = newest.values_list("last_status", flat=True)
-    return week_panel(
-        gettext("Parcels"), statuses, view="parcels_parcel_changelist", parameter="status", shop_id=shop.id
-    )
+    statuses, view = newest.values_list("last_status", flat=True), "parcels_parcel_changelist"
+    return week_panel(gettext("Parcels"), statuses, view=view, parameter="status", shop_id=shop.id)
 
 
 def days_panel(request: HttpRequest, shop: Shop) -> str:
     """Render what was handed in and delivered on each of the last days."""
-    if not request.user.has_perm("parcels.view_parcel"):
-        return ""
     days = list(DayFigure.objects.filter(shop=shop, day__gte=first_day()).order_by("-day", "carrier_code"))
     for day in days:
         own = {"shop__id__exact": shop.id, "carrier": day.carrier_code}
@@ -37,4 +31,4 @@ def days_panel(request: HttpRequest, shop: Shop) -> str:
     return render_to_string("parcels/days.html", {"days": days})
 
 
-PANELS.extend([parcels_panel, days_panel])
+PANELS.extend(("parcels", "parcel", panel) for panel in (parcels_panel, days_panel))

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from operator import methodcaller
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.contrib import admin
@@ -26,9 +26,6 @@ from shops.staff.display_texts import NOTHING
 from shops.staff.exports import Column, joined
 from shops.staff.filters import CarrierFilter, ModeFilter, OptionFilter
 from shops.staff.unfold_classes import AutocompleteSelectFilter
-
-if TYPE_CHECKING:
-    from django import forms
 
 LOOPBACK = {"127.0.0.1", "::1"}
 CHECK = "_check"
@@ -106,9 +103,9 @@ class CarrierContractAdmin(OfShopAdmin[CarrierContract]):
         own = () if may_send_secrets(request) else ("secret",)
         return (*own, "id", "shop", "carrier_code", "activated", "updated_at", "tracking") if obj else own
 
-    def get_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> "type[forms.ModelForm[CarrierContract]]":
-        form = super().get_form(request, *args, **kwargs)
-        form.takes_secrets, form.is_check = may_send_secrets(request), CHECK in request.POST  # type: ignore[attr-defined]  # a class made for this request
+    def get_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        form: Any = super().get_form(request, *args, **kwargs)  # a class made for this request
+        form.takes_secrets, form.is_check = may_send_secrets(request), CHECK in request.POST
         return form
 
     @method_decorator(sensitive_post_parameters(*SECRETS))

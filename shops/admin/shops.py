@@ -1,7 +1,7 @@
 """The admin's pages of shops."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import Count, Q, QuerySet
@@ -18,10 +18,8 @@ from shops.admin.shop_overview import PANELS
 from shops.admin.tokens import TokenInline, admin_link
 from shops.models import Shop
 from shops.staff.display_texts import NOTHING
+from shops.staff.panels import may_view
 from shops.templatetags.staff import mode_of
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser, User
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class Links:
     The links show no counts: a shop may have millions of parcels.
     """
 
-    user: "User | AnonymousUser"
+    user: Any
     __name__ = "links"
     short_description = gettext_lazy("go to")
     lists = (
@@ -100,8 +98,7 @@ class ShopAdmin(KeptAdmin[Shop]):
     ) -> Any:
         """Show, beside the shop's own fields, what support needs when the shop calls."""
         shop = self.row_at(request, object_id) if request.method == "GET" else None
-        may_see = shop is not None and self.has_view_permission(request, shop)
-        panels = [panel(request, shop) for panel in PANELS] if shop and may_see else []
+        panels = [panel(request, shop) for app, model, panel in PANELS if shop and may_view(request, app, model)]
         return super().change_view(request, object_id, form_url, (extra_context or {}) | {"panels": panels})
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Shop]:

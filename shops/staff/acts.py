@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
@@ -33,11 +33,11 @@ def is_confirmed(request: HttpRequest) -> bool:
 class Acts:
     """The part of every admin with its pages and acts."""
 
-    if TYPE_CHECKING:  # of the class it is mixed into
-        opts: Any
-        admin_site: Any
-        media: Any
-        row_or_404: Any
+    # Of the class it is mixed into.
+    opts: Any
+    admin_site: Any
+    media: Any
+    row_or_404: Any
 
     def page(self, request: HttpRequest, template: str, context: dict[str, Any]) -> TemplateResponse:
         """Show a page beside the lists and forms."""

@@ -57,7 +57,9 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
         if error == AuthError.CANCELLED:
             refusal = SignOnRefusedError(None, "cancelled", gettext("It was given up on the sign-on's own page."))
         else:
-            logger.warning("sign-on failed", extra={"reason": problem(exception)})
+            # Our own text of a token, else the kind alone, as others' texts may name anything.
+            reason = str(exception) if isinstance(exception, IssuerError) else type(exception).__name__
+            logger.warning("sign-on failed", extra={"reason": reason})
         refusal.record()
         raise refusal
 
@@ -68,11 +70,6 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
         except SignOnRefusedError as refusal:
             refusal.record()
             raise
-
-
-def problem(error: Exception | None) -> str:
-    """Describe a failure: our own text of a token, else the kind alone, as others' texts may name anything."""
-    return str(error) if isinstance(error, IssuerError) else type(error).__name__
 
 
 def let_in(request: HttpRequest, login: SocialLogin) -> None:
