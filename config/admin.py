@@ -176,14 +176,10 @@ class GroupAdmin(auth_admin.GroupAdmin, ModelAdmin[Group]):
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any) -> Any:
         return super().formfield_for_manytomany(db_field, request, queryset=roles.offered(), **kwargs)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
+    def has_add_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
         return is_superuser(request)
 
-    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        return is_superuser(request)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        return is_superuser(request)
+    has_change_permission = has_delete_permission = has_add_permission
 
 
 def is_superuser(request: HttpRequest) -> bool:

@@ -5,13 +5,11 @@ from datetime import datetime
 from django import template
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.formats import date_format
-from django.utils.html import format_html
 from django.utils.translation import gettext, gettext_lazy
 
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel
 from shops.api.errors.coded import CODES
-from shops.staff.display_texts import badge, number, short_name
+from shops.staff.display_texts import badge, number, short_name, time_tag
 
 # Orange: waits for a person.
 COLOURS = {
@@ -79,13 +77,7 @@ def state_label(label: ShippingLabel) -> str:
 @register.simple_tag
 def timestamp(at: datetime) -> str:
     """Show a time; the tooltip has the seconds."""
-    shown = timezone.localtime(at)
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
-        at.isoformat(),
-        f"{shown:%Y-%m-%d %H:%M:%S}",
-        date_format(shown, "DATETIME_FORMAT"),
-    )
+    return time_tag(at, f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S}")
 
 
 @register.filter

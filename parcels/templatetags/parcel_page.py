@@ -7,12 +7,10 @@ from typing import Any
 from django import template
 from django.conf import settings
 from django.utils import timezone
-from django.utils.formats import date_format
-from django.utils.html import format_html
 from django.utils.translation import gettext_noop
 
 from parcels.models import Parcel, TrackingStatus
-from shops.staff.display_texts import NOTHING, badge, short_name
+from shops.staff.display_texts import NOTHING, badge, short_name, time_tag
 
 COLOURS = {
     TrackingStatus.FULFILLED: "default",
@@ -65,14 +63,8 @@ def time(time_ms: int | None) -> str:
     at = moment(time_ms)
     if at is None:
         return NOTHING
-    shown = timezone.localtime(at)
-    return format_html(
-        '<time datetime="{}" title="{} · {} ms">{}</time>',
-        at.isoformat(),
-        shown.isoformat(sep=" ", timespec="milliseconds"),
-        time_ms,
-        date_format(shown, "DATETIME_FORMAT"),
-    )
+    exact = timezone.localtime(at).isoformat(sep=" ", timespec="milliseconds")
+    return time_tag(at, f"{exact} · {time_ms} ms")
 
 
 @register.filter

@@ -1,11 +1,14 @@
 """Texts of stored values on the admin's pages; apart from `base`, which template tags can't import."""
 
+from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
 from django.template.loader import render_to_string
-from django.utils.formats import number_format
+from django.utils import timezone
+from django.utils.formats import date_format, number_format
+from django.utils.html import format_html
 from django.utils.translation import gettext
 
 NOTHING = "-"  # stands for a missing value
@@ -31,6 +34,12 @@ def number(value: float | Decimal | str, decimals: int | None = None) -> str:
     """Round a number, and format it as the reader writes it."""
     rounded = value if decimals is None else f"{value:.{decimals}f}"  # number_format cuts digits off
     return number_format(rounded, decimals, force_grouping=True)
+
+
+def time_tag(at: datetime, title: str) -> str:
+    """Render a time in the reader's zone, with a tooltip."""
+    text = date_format(timezone.localtime(at), "DATETIME_FORMAT")
+    return format_html('<time datetime="{}" title="{}">{}</time>', at.isoformat(), title, text)
 
 
 def badge(text: str, colour: str, title: str = "") -> str:
