@@ -107,13 +107,7 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
     def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
         return whole(text)
 
-    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> Any:
-        label = self.row_at(request, object_id)
-        extra_context = self.facts(request, label) if label else {}
-        return super().change_view(request, object_id, extra_context=extra_context)
-
     def facts(self, request: HttpRequest, label: ShippingLabel) -> dict[str, Any]:
-        """Collect what the label's pages show beside its fields."""
         contracts = CarrierContract.objects.for_shop(label.shop_id).filter(carrier_code=label.carrier_code)
         parcels = zip_longest(label.weights_kg, label.tracking_numbers, label.parcel_references, fillvalue="")
         product = PRODUCTS.get(label.product_code)

@@ -28,9 +28,6 @@ from shops.staff.unfold_classes import AutocompleteSelectFilter
 
 MAX_LABELS = 500
 COLOURS = {"made": "success", "refused": "danger", "open": "warning"}
-ADD = "labels.add_depositslip"
-
-
 QUESTION: Final = Question(
     "make_slip",
     making.why_not,
@@ -45,7 +42,7 @@ class SlipForSelected(SelectedLabels):
     """The action that asks for deposit slips of selected labels."""
 
     def has_slip_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm(ADD)
+        return request.user.has_perm("labels.add_depositslip")
 
     @admin.action(description=gettext_lazy("Deposit slip"), permissions=["slip"])
     def make_slip(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> HttpResponse | None:

@@ -85,12 +85,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     # What an app above adds to a parcel's page: functions of request and parcel that return HTML.
     panels: ClassVar[list[Callable[[HttpRequest, Parcel], str]]] = []
 
-    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> Any:
-        parcel = self.row_at(request, object_id)
-        return super().change_view(request, object_id, extra_context=self.facts(request, parcel) if parcel else {})
-
     def facts(self, request: HttpRequest, parcel: Parcel) -> dict[str, Any]:
-        """Collect what the parcel's page shows beside its fields."""
         numbers = list(TrackingNumber.objects.filter(parcel=parcel.pk).select_related("shop"))
         if not may_see(request):
             for number in numbers:

@@ -93,13 +93,9 @@ class ShopAdmin(KeptAdmin[Shop]):
     def get_inlines(self, request: HttpRequest, obj: Shop | None) -> tuple[type[TokenInline], ...]:
         return (TokenInline,) if obj else ()
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> Any:
-        """Show, beside the shop's own fields, what support needs when the shop calls."""
-        shop = self.row_at(request, object_id) if request.method == "GET" else None
-        panels = [panel(request, shop) for app, model, panel in PANELS if shop and may_view(request, app, model)]
-        return super().change_view(request, object_id, form_url, (extra_context or {}) | {"panels": panels})
+    def facts(self, request: HttpRequest, shop: Shop) -> dict[str, Any]:
+        """Show what support needs when the shop calls."""
+        return {"panels": [panel(request, shop) for app, model, panel in PANELS if may_view(request, app, model)]}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Shop]:
         in_use = Count("tokens", filter=Q(tokens__revoked_at=None))

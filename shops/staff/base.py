@@ -13,7 +13,7 @@ from django.core.exceptions import BadRequest, PermissionDenied
 from django.core.paginator import Page, Paginator
 from django.db.models import F, Model, QuerySet
 from django.db.models.functions import Coalesce
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import path, reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
@@ -88,16 +88,21 @@ class ModelAdmin(Acts, Recorded, Concealed, UnfoldAdmin[Row]):
         """Find a row by its key where an address names no field, as `?_to_field=` does."""
         return super().get_object(request, object_id, from_field or None)
 
-    def row_at(self, request: HttpRequest, object_id: str) -> Row | None:
+    def row_or_404(self, request: HttpRequest, object_id: str) -> Row:
         """Return the row that a page's address names, as this user may see it."""
         row: Row | None = self.get_object(request, unquote(object_id))
-        return row
-
-    def row_or_404(self, request: HttpRequest, object_id: str) -> Row:
-        row = self.row_at(request, object_id)
         if row is None:
             raise Http404(gettext("There is no such object."))
         return row
+
+    def facts(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        """Collect what the page of a row shows beside its fields."""
+        return {}
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        row = kwargs["obj"]
+        facts = self.facts(request, row) if row else {}
+        return super().render_change_form(request, context | facts, *args, **kwargs)
 
     def get_urls(self) -> list[Any]:
         return [*self.export_urls(), *super().get_urls()]
