@@ -27,9 +27,9 @@ WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "satu
 
 
 class WeightParameter(StringField):
-    """Kilograms, in digits, with a dot."""
+    """Kilograms, in digits, with a dot; a sum may have many decimals, as in JavaScript."""
 
-    form = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3})?")
+    form = re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?")
 
     def to_internal_value(self, data: Any) -> Any:
         weight_kg = Decimal(data) if self.form.fullmatch(data) else Decimal(0)
