@@ -129,9 +129,9 @@ def _service(shipment: Shipment) -> Json:
 
 def _commercial_name(shipment: Shipment) -> str:
     """Return the shop's name for its customers: the contract's, else the sender's."""
-    name = shipment.commercial_name or shipment.sender.company or shipment.sender.last_name
+    names = (shipment.commercial_name, shipment.sender.company, shipment.sender.last_name)
     field = CarrierField(CARRIER, "commercialName", LINE_LENGTH, RequestRejected)
-    return fitting(to_latin(name, field), field)
+    return fitting(next(filter(None, (to_latin(name, field) for name in names)), ""), field)
 
 
 def _reference(shipment: Shipment, index: int) -> str:

@@ -106,6 +106,12 @@ def test_customs_come_from_the_contract_and_without_them_nothing_is_asked_or_wri
     assert (len(sandbox.made()), sandbox.calls(), ShippingLabel.objects.count()) == (1, 1, 1)
 
 
+@pytest.mark.parametrize("blank", ["", " ", "\u200b"])
+def test_a_blank_company_is_no_commercial_name(blank: str, buyer: Caller) -> None:
+    CarrierContract.objects.update(commercial_name="")
+    assert post(buyer, order("beta_point_retrait_france", origin={"company": blank})).status_code == 201
+
+
 def test_beta_is_told_the_contracts_commercial_name_and_key(buyer: Caller, settings: Settings) -> None:
     with serving(always(http(answer_file("beta_parcel_1.multipart"), content_type=MULTIPART))) as server:
         settings.CARRIER_ENDPOINTS = settings.CARRIER_ENDPOINTS | {"beta": {"url": server.url}}
