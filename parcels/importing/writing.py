@@ -233,7 +233,8 @@ class Batch:
         due_at = row.due_at or (own and own.due_at)  # the taker's, where the giver's report said that it was over
         del self.numbers[giver.id][row.number]
         if not self.is_loose(row):  # without what was told of the taker's row: the giver's texts may be erased
-            kept = new_number(giver, row.number, carrier_code=row.carrier_code, state=state_beside(row))
+            facts = {name: getattr(row, name) for name in ("carrier_code", "followed_since", "due_at")}
+            kept = new_number(giver, row.number, state=state_beside(row), **facts)
             absorb(kept, row)
             self.numbers[giver.id][row.number] = kept
         taker.are_texts_erased = taker.are_texts_erased or giver.are_texts_erased

@@ -333,8 +333,9 @@ def test_a_labels_number_that_two_parcels_name_is_on_the_newer_one_and_holds_tha
     imported(own, None, None, trackingNumbers=["N1", "N2"], carrierCode="alpha")
     TrackingNumber.objects.update(state=NumberState.BOUGHT, label="a label")
     imported(own, None, None, id="P2", trackingId="N3", trackingNumbers=["N3", "N2"], createdAt=ms(40))
-    states = {row.parcel_id: row.state for row in TrackingNumber.objects.filter(number="N2")}
-    assert states == {"P1": NumberState.REPORTED, "P2": NumberState.BOUGHT}
+    rows = {row.parcel_id: row for row in TrackingNumber.objects.filter(number="N2")}
+    assert (rows["P1"].state, rows["P2"].state) == (NumberState.REPORTED, NumberState.BOUGHT)
+    assert None not in (rows["P1"].due_at, rows["P2"].due_at)  # the carrier is asked for both
     hear(S.DELIVERED, 2, code="D", number="N1")
     hear(S.DELIVERED, 2, code="D", parcel="P2", number="N3")
     assert (status_of(own, "N1"), status_of(own, "N2")) == ("DELIVERED", "FULFILLED")
