@@ -259,11 +259,11 @@ class AnyField(StrictField):
 
 
 def writable(data: Any) -> Any:
-    """Refuse a value that orjson could read (1,024 levels) but not write again (254 levels)."""
+    """Refuse a value that could be read (1,024 levels, any digits) and that orjson does not write (254, 64 bits)."""
     try:
         orjson.dumps(data)
     except orjson.JSONEncodeError:
-        raise serializers.ValidationError("is nested too deeply.") from None
+        raise serializers.ValidationError("is nested too deeply, or has an integer of over 64 bits.") from None
     return data
 
 
