@@ -61,9 +61,18 @@ class CircuitBreaker:
         is_over = time.monotonic() >= self._opened_at_s + self._reset_timeout_s
         return CircuitState.HALF_OPEN if self._state is CircuitState.OPEN and is_over else self._state
 
+    @property
+    def refused_shop_id(self) -> str:
+        """The only shop that it is open for, empty if that is nobody or everybody."""
+        return self._shop_id if self.state is CircuitState.OPEN else ""
+
+    def state_for(self, shop_id: str = "") -> CircuitState:
+        """Return the state for a shop, or for all of them."""
+        return self.state if self._is_for(shop_id) else CircuitState.CLOSED
+
     def refuse_if_open(self, shop_id: str = "") -> None:
         """Raise the CarrierUnavailable that a call would get, so that nothing is prepared for it."""
-        if self._state_for(shop_id) is CircuitState.OPEN:
+        if self.state_for(shop_id) is CircuitState.OPEN:
             raise self._refusal()
 
     @contextmanager
@@ -80,11 +89,8 @@ class CircuitBreaker:
     def _is_for(self, shop_id: str) -> bool:
         return self._shop_id in ("", shop_id)
 
-    def _state_for(self, shop_id: str) -> CircuitState:
-        return self.state if self._is_for(shop_id) else CircuitState.CLOSED
-
     def _admitted(self, shop_id: str) -> AbstractContextManager[None]:
-        return nullcontext() if self._state_for(shop_id) is CircuitState.CLOSED else self._probing(shop_id)
+        return nullcontext() if self.state_for(shop_id) is CircuitState.CLOSED else self._probing(shop_id)
 
     @contextmanager
     def _probing(self, shop_id: str) -> Iterator[None]:

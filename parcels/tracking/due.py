@@ -47,10 +47,11 @@ class DueNumber:
     failures: int
 
 
-def take(carrier_code: str, count: int, *, is_test: bool) -> list[DueNumber]:
+def take(carrier_code: str, count: int, *, is_test: bool, without: str = "") -> list[DueNumber]:
     """Lease of each live or test shop in turn the numbers that have been due longest, without those that others hold.
 
-    While an import or an erasure holds a parcel, its numbers are left: their answers would be lost.
+    While an import or an erasure holds a parcel, its numbers are left: their answers would be lost. `without` is a shop
+    of which nothing is taken.
     """
     with transaction.atomic():
         now = clock.now()
@@ -60,16 +61,17 @@ def take(carrier_code: str, count: int, *, is_test: bool) -> list[DueNumber]:
             narrow = rows.only("number", "shop", "failures", "parcel__id")
             return list(narrow.select_for_update(of=("self", "parcel"), skip_locked=True)[:share])
 
-        shops = shops_with_due(carrier_code, now, count, is_test=is_test)
+        shops = shops_with_due(carrier_code, now, count, is_test=is_test, without=without)
         taken = [row for _, rows in share_out(shops, count, first) for row in rows]
         numbers_of([row.pk for row in taken]).update(leased_until=now + lease(carrier_code))
     return [DueNumber(row.pk, row.number, row.shop_id, row.failures) for row in taken]
 
 
-def shops_with_due(carrier_code: str, now: datetime, count: int, *, is_test: bool) -> list[str]:
+def shops_with_due(carrier_code: str, now: datetime, count: int, *, is_test: bool, without: str) -> list[str]:
     """Return so many shops of a mode with something due, chosen by chance: none waits for another's backlog."""
     has_due = Exists(due(carrier_code, now).filter(shop=OuterRef("pk")))
-    return list(Shop.objects.filter(has_due, is_test=is_test).order_by("?").values_list("pk", flat=True)[:count])
+    shops = Shop.objects.filter(has_due, is_test=is_test).exclude(pk=without).order_by("?")
+    return list(shops.values_list("pk", flat=True)[:count])
 
 
 def due(carrier_code: str, now: datetime) -> QuerySet[TrackingNumber]:

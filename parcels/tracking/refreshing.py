@@ -45,12 +45,13 @@ def refresh(carrier_code: str, *, stop: Event, limit: int | None = None, is_test
     """Ask about what is due, at most `limit` numbers, until `stop` is set; return the numbers by outcome.
 
     It is what is due of live shops, or of test shops, which the sandbox is asked about.
-    Nothing is taken while the circuit breaker is open: it stays due. Half-open, one number is the probe.
+    Nothing is taken while the circuit breaker is open, of one shop or of all: it stays due. Half-open, one number is
+    the probe.
     """
     tracker = tracker_of(carrier_code, is_test=is_test)
-    if tracker is None or tracker.circuit_breaker.state is CircuitState.OPEN:
+    if tracker is None or tracker.circuit_breaker.state_for() is CircuitState.OPEN:
         return Counter()
-    if tracker.circuit_breaker.state is CircuitState.HALF_OPEN:
+    if tracker.circuit_breaker.state_for() is CircuitState.HALF_OPEN:
         limit = 1
     run = Refresh(tracker, stop, Budget(limit), is_test=is_test)
     threads = settings.TRACKING_CONCURRENCY if limit is None else min(limit, settings.TRACKING_CONCURRENCY)
@@ -79,7 +80,7 @@ class Refresh:
     """One pass, shared by its threads."""
 
     def __init__(self, tracker: Tracker, stop: Event, budget: Budget, *, is_test: bool) -> None:
-        self.tracker = tracker
+        self.tracker, self.breaker = tracker, tracker.circuit_breaker
         self.is_test = is_test
         self.stop = stop
         self.budget = budget
@@ -87,7 +88,7 @@ class Refresh:
 
     @property
     def is_over(self) -> bool:
-        return self.stop.is_set() or self.tracker.circuit_breaker.state is not CircuitState.CLOSED
+        return self.stop.is_set() or self.breaker.state_for() is not CircuitState.CLOSED
 
     def drain(self) -> Counter[str]:
         """Ask about one batch after the other until nothing is due."""
@@ -95,7 +96,8 @@ class Refresh:
         size = due.batch_size(self.tracker.name)
         try:
             while count := self.budget.draw(size):
-                numbers = due.take(self.tracker.name, count, is_test=self.is_test)
+                without = self.breaker.refused_shop_id
+                numbers = due.take(self.tracker.name, count, is_test=self.is_test, without=without)
                 outcomes.update(self.refresh_batch(numbers))
                 if not numbers or self.is_over:
                     break
@@ -120,7 +122,7 @@ class Refresh:
         ends_at = time.monotonic() + due.BATCH_S
         refused: set[str] = set()
         for number in numbers:
-            if number.shop_id in refused:
+            if number.shop_id in refused or self.breaker.state_for(number.shop_id) is CircuitState.OPEN:
                 continue
             asked = self.ask(number, contracts)
             if asked is None:

@@ -222,6 +222,23 @@ def test_an_open_circuit_breaker_leaves_all_rows_due(carriers: Carriers, shop: S
     assert run() == {"unknown": 30 - first}
 
 
+def test_a_shop_whose_questions_nobody_answers_holds_up_no_other(carriers: Carriers, shop: Shop) -> None:
+    other = ShopFactory()
+    ContractFactory(shop=other, carrier_code="beta")
+    for place in range(20):
+        follow(shop, f"A{place}", carrier_code="beta")
+        carriers.faults[f"A{place}"] = OUTAGE
+    for place in range(3):
+        follow(other, f"B{place}", carrier_code="beta")
+    carriers.tell("B0", "PCHCFM")
+    assert run("beta")["unavailable"] in (5, 10)  # the other shop's answer closes the circuit breaker once
+    make_due()
+    outcomes = run("beta")
+    assert (outcomes["known"], outcomes["unknown"]) == (1, 2)
+    due = TrackingNumber.objects.filter(shop=shop, due_at__lte=timezone.now(), leased_until=None)
+    assert due.count() == 20 - outcomes["unavailable"]
+
+
 def test_wrong_credentials_stop_a_shop_until_its_contract_changes(
     carriers: Carriers, shop: Shop, caplog: pytest.LogCaptureFixture
 ) -> None:
