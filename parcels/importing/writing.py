@@ -289,8 +289,7 @@ class Batch:
         rows = [row for row in self.changed.values() if row.pk not in self.gone]
         bulk.save(sorted(rows, key=lambda row: row.pk), NUMBER_FIELDS)
         replaced = [each.id for each in self.others.values() if each.imported_at is None and each.id in self.touched]
-        if replaced:
-            Parcel.objects.filter(id__in=replaced).delete()
+        Parcel.objects.filter(id__in=replaced).delete()
         erased = [each.id for each in self.others.values() if each.are_texts_erased and each.id in self.touched]
         Parcel.objects.filter(id__in=erased).update(are_texts_erased=True)
         written = self.existing | self.touched
