@@ -40,7 +40,7 @@ def main() -> int:
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     run = Run()
     with tempfile.TemporaryDirectory(prefix="tests-", ignore_cleanup_errors=True) as folder:
-        os.environ |= {"TMPDIR": folder, migrated.VARIABLE: f"{folder}/migrated.sqlite3"}
+        os.environ |= {"TMPDIR": folder, migrated.VARIABLE: tempfile.mkdtemp(dir=folder)}
         run.test(Path(folder), sys.argv[1:])
     print("", *run.summary, sep="\n")
     return 128 + run.signals[0] if run.signals else int(run.has_failed)

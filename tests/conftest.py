@@ -102,12 +102,14 @@ def is_about_services(item: pytest.Item) -> bool:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Put SQLite's test database into a file: connections of several threads lock one in memory against each other.
+    """Copy a migrated database, SQLite's into a file: connections of several threads lock one in memory.
 
     Nothing of it has to survive a power cut.
     """
     for connection in connections.all():
-        if connection.vendor == "sqlite":
+        if connection.vendor == "postgresql":
+            connection.settings_dict["TEST"]["TEMPLATE"] = connection.settings_dict["NAME"]
+        else:
             connection.settings_dict["OPTIONS"]["init_command"] += "; PRAGMA synchronous=OFF"
             file = tmp_path_factory.mktemp("database") / "test.sqlite3"
             connection.settings_dict["TEST"]["NAME"] = str(file)

@@ -19,7 +19,7 @@ from tests.drills.shop import new_key, open_shop, order
 from tests.support import migrated
 from tests.support.paths import SHIPMENTS
 from tests.support.processes import ROOT, free_port
-from tests.support.services import ENVIRONMENT, postgresql, redis_server
+from tests.support.services import ENVIRONMENT, migrated_postgresql, redis_server
 
 
 class Environment:
@@ -172,9 +172,10 @@ def environment(database: str, settings: dict[str, object], *, redis: bool = Fal
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="drill-", ignore_cleanup_errors=True)))
         sandbox_port = free_port()
         set_variables(folder, sandbox_settings(sandbox_port))
-        migrated.copy_to(folder / "db.sqlite3")
         if database == "postgresql":
-            os.environ["DATABASE_URL"] = stack.enter_context(postgresql(folder / "pg"))
+            os.environ["DATABASE_URL"] = stack.enter_context(migrated_postgresql(folder / "pg"))
+        else:
+            migrated.copy_to(folder / "db.sqlite3")
         if redis:
             os.environ["REDIS_URL"] = stack.enter_context(redis_server(folder / "redis.sock"))
         os.environ.update({name: str(value) for name, value in settings.items()})

