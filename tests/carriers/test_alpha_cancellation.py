@@ -121,9 +121,11 @@ def test_a_parcel_in_charge_is_not_cancelled(sandbox: SandboxServer, clients: Cl
 
 
 @pytest.mark.parametrize("fault", ["hang", "reset", "close", "html502", "garbled", "truncated", "soapfault", "777"])
-def test_the_outcome_of_a_cancellation_that_fails_is_unknown(sandbox: SandboxServer, fault: str) -> None:
+def test_the_outcome_of_a_cancellation_that_fails_is_unknown(
+    sandbox: SandboxServer, clients: Clients, fault: str
+) -> None:
     alpha = sandbox_clients(sandbox, Limits(timeout_s=1.5 if fault == "hang" else 60))["alpha"]
-    alpha.create_label(order("alpha-13"), ALPHA)
+    clients["alpha"].create_label(order("alpha-13"), ALPHA)
     arm(sandbox, fault, operation="cancelSkybill")
     with pytest.raises(OutcomeUnknown):
         alpha.cancel(bought(sandbox, "alpha")[0], ALPHA)

@@ -7,6 +7,7 @@ import pytest
 
 from carriers import pdf
 from carriers.errors import OutcomeUnknown
+from carriers.http import connections
 from carriers.http.messages import UnreadableError
 from tests.carriers.conftest import Serve
 from tests.carriers.support.servers import (
@@ -15,20 +16,21 @@ from tests.carriers.support.servers import (
     serving,
 )
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
-from tests.carriers.test_faults import DEADLINE_S, HASTY, MARGIN_S
+from tests.carriers.test_faults import DEADLINE_S, MARGIN_S, UNHURRIED, WAIT_TIMEOUT_S
 
 
-def test_each_linked_call_has_a_deadline_of_its_own() -> None:
+def test_each_linked_call_has_a_deadline_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four parcels of 0.6 deadlines each: alone each would be bought, and so are all."""
-    numbers = iter(b"1234")
+    numbers, clock_s, waits_s = iter(b"1234"), connections.clock_s, [0.0]
+    monkeypatch.setattr(connections, "clock_s", lambda: clock_s() + sum(waits_s))
 
     def slow(stream: socket.socket, request: bytes) -> bool:
-        time.sleep(DEADLINE_S * 0.6)
+        waits_s.append(WAIT_TIMEOUT_S * 0.6)
         stream.sendall(LABEL["beta"].replace(b"78901", b"7890%d" % (next(numbers) - ord("0"))))
         return True
 
     with serving(slow) as server:
-        made = client("beta", server.url, HASTY).create_label(shipment("beta", 4), CREDENTIALS["beta"])
+        made = client("beta", server.url, UNHURRIED).create_label(shipment("beta", 4), CREDENTIALS["beta"])
     assert len(set(made.tracking_numbers)) == len(made.pdfs) == len(server.requests) == 4
 
 

@@ -1,5 +1,6 @@
 """Ids are what shops choose: every link of the staff's pages leads to its page, whatever characters an id has."""
 
+import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from urllib.parse import urljoin
@@ -65,7 +66,8 @@ def opened(staff: Client, address: str) -> Response:
 
 def labelled_parcel(shop: Shop, parcel_id: str, number: str, token_id: str = "") -> Parcel:
     """A parcel of this id that its carrier is asked about, with its label."""
-    import_parcel(shop, id=parcel_id, trackingId=number, orderNumber=f"#{number}", orderId=f"order-{number}")
+    order = {"orderNumber": f"#{number}", "orderId": f"order-{number}"}
+    import_parcel(shop, id=parcel_id, trackingId=number, createdAt=round(time.time() * 1000), **order)
     parcel = Parcel.objects.get(pk=parcel_id)
     label = LabelFactory(shop=shop, order_id=f"order-{number}", tracking_numbers=[number], token_id=token_id)
     TrackingNumber.objects.filter(parcel=parcel_id).update(label=label.id)

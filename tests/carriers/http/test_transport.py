@@ -28,6 +28,7 @@ from tests.carriers.support.servers import (
 )
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 from tests.support.certificates import self_signed, server_context
+from tests.support.waiting import until
 
 HASTY = Limits(timeout_s=1.0)
 LENIENT = Limits(timeout_s=60.0)
@@ -171,7 +172,7 @@ def test_a_connection_that_the_carrier_closed_is_not_reused(serve: Serve) -> Non
     alpha = client("alpha", server.url)
     for _ in range(3):
         alpha.create_label(shipment(), CREDENTIALS["alpha"])
-        threading.Event().wait(0.02)  # until the client notices that the carrier has closed
+        until(lambda: server.has_closed)
     assert (server.connections, len(server.requests)) == (3, 3)
 
 

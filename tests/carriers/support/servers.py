@@ -30,6 +30,11 @@ class LoopbackServer:
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self._listener.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
 
+    @property
+    def has_closed(self) -> bool:
+        """No connection is open."""
+        return all(each.fileno() < 0 for each in self._open)
+
     def _accept(self) -> None:
         with suppress(OSError):
             while True:

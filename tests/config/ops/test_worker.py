@@ -217,7 +217,7 @@ def test_a_sigterm_just_before_it_waits_ends_it(transactional_db: None) -> None:
 def test_its_metrics_are_served(carriers: Carriers, shop: Shop) -> None:
     follow(shop, "N1")
     carriers.tell("N1", "TS", "ZZ")
-    port = free_port()
+    port, known = free_port(), 'tracking_parcels_asked_total{carrier="alpha",outcome="known"}'
     connections.close_all()
 
     def metrics() -> dict[str, float]:
@@ -226,10 +226,11 @@ def test_its_metrics_are_served(carriers: Carriers, shop: Shop) -> None:
 
     with process(carriers, WORK_METRICS_PORT=str(port)) as started:
         until(lambda: Parcel.objects.get().last_status == "IN_TRANSIT")
+        until(lambda: metrics()[known])  # counted when the parcel is saved
         found = metrics()
         started.send_signal(signal.SIGTERM)
         assert ended(started)[0] == 0
-    assert found['tracking_parcels_asked_total{carrier="alpha",outcome="known"}'] == 1
+    assert found[known] == 1
     assert found['tracking_parcels_asked_total{carrier="beta",outcome="credentials_rejected"}'] == 0
     assert found['tracking_events_total{carrier="alpha",status="IN_TRANSIT"}'] == 1
     assert found['tracking_unlisted_events_total{carrier="alpha"}'] == 1

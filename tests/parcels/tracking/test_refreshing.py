@@ -29,7 +29,7 @@ from tests.parcels.tracking.conftest import OUTAGE, Carriers, follow, forget_cli
 from tests.support.api import Caller
 from tests.support.factories import ShopFactory
 from tests.support.tracking import number_of
-from tests.support.waiting import until
+from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 
 def run(carrier_code: str = "alpha", limit: int | None = None) -> Counter[str]:
@@ -191,7 +191,7 @@ def test_a_parcel_that_an_import_holds_is_not_asked_about_in_vain(carriers: Carr
     parcel = follow(shop, "N1")
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         Parcel.objects.select_for_update().get(id=parcel)
-        assert pool.submit(run).result(timeout=30) == {}
+        assert pool.submit(run).result(WAIT_TIMEOUT_S) == {}
     assert carriers.asked == []
 
 

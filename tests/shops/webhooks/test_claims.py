@@ -17,6 +17,7 @@ from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from shops.webhooks.sending import Outcome
 from tests.shops.webhooks.receivers import tell_label
 from tests.support.factories import ShopFactory
+from tests.support.waiting import WAIT_TIMEOUT_S
 
 URL = "http://127.0.0.1:9999/"
 
@@ -174,7 +175,7 @@ def test_a_transaction_that_holds_the_shop_delays_no_delivery_of_it() -> None:
     made = add(ShopFactory(), 3)
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         Shop.objects.select_for_update(no_key=True).get(id=made.shop_id)
-        assert pool.submit(claimed_elsewhere, 3).result(timeout=10) == {made.id: 3}
+        assert pool.submit(claimed_elsewhere, 3).result(WAIT_TIMEOUT_S) == {made.id: 3}
 
 
 def claimed_elsewhere(limit: int) -> Counter[str]:

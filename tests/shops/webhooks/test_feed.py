@@ -15,6 +15,7 @@ from shops.webhooks.models import WebhookEvent
 from tests.shops.webhooks.receivers import tell_label
 from tests.support.api import Caller, Response, assert_error
 from tests.support.paths import TRACKING
+from tests.support.waiting import WAIT_TIMEOUT_S
 
 EVENTS = f"{TRACKING}/events"
 
@@ -147,8 +148,8 @@ def test_an_event_that_is_committed_late_is_not_skipped(own: Caller) -> None:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             tell_label(own.shop.id, "first, and late")
-            pool.submit(tell_elsewhere, "second").result(timeout=10)
-            page = pool.submit(asked_elsewhere, own).result(timeout=10)
+            pool.submit(tell_elsewhere, "second").result(WAIT_TIMEOUT_S)
+            page = pool.submit(asked_elsewhere, own).result(WAIT_TIMEOUT_S)
             assert subjects(page) == []  # not before the first is over
         assert subjects(ask(own, after=page["next"])) == ["first, and late", "second"]
 
@@ -168,7 +169,7 @@ def test_one_parcels_events_keep_their_order_whichever_transaction_began_first(o
 
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         Shop.objects.filter(id=own.shop.id).update(name="x")  # has its id
-        pool.submit(tell_elsewhere).result(timeout=10)
+        pool.submit(tell_elsewhere).result(WAIT_TIMEOUT_S)
         tell_label(own.shop.id, "parcel", code="2")
     assert [each["data"]["code"] for each in ask(own)["data"]] == ["1", "2"]
 
@@ -197,7 +198,7 @@ def test_many_writers_at_once_and_a_reader_beside_them_skip_and_double_nothing(o
     with ThreadPoolExecutor(writers + 1) as pool:
         reader = pool.submit(read)
         list(pool.map(write, range(writers)))
-        seen = reader.result(timeout=60)
+        seen = reader.result(WAIT_TIMEOUT_S)
     assert sorted(seen) == sorted({f"{writer}-{number}" for writer in range(writers) for number in range(each_writes)})
     for writer in range(writers):
         of_writer = [int(subject.partition("-")[2]) for subject in seen if subject.startswith(f"{writer}-")]
