@@ -39,13 +39,11 @@ def call(shop_id: str, content: bytes, folder: Path, **options: Any) -> tuple[st
 
 
 @pytest.mark.any_database
-@pytest.mark.any_database
 def test_a_file_is_imported_and_its_count_printed_alone(transactional_db: None, own: Caller) -> None:
     assert run_command("import_parcels", "own", DATA / "parcels.ndjson") == (0, "400\n", "")
     assert own.look_up("6A57572594822").json()["id"] == "P00000"
 
 
-@pytest.mark.any_database
 @pytest.mark.any_database
 def test_standard_input_is_imported(transactional_db: None, own: Caller) -> None:
     content = b"\n".join([line(id="é"), b"", line(id="P2")])
@@ -53,7 +51,6 @@ def test_standard_input_is_imported(transactional_db: None, own: Caller) -> None
     assert set(Parcel.objects.values_list("id", flat=True)) == {"é", "P2"}
 
 
-@pytest.mark.any_database
 @pytest.mark.any_database
 @pytest.mark.parametrize("size", [(24, 80), (0, 0)], ids=["80 wide", "size unknown"])
 def test_a_terminal_shows_a_progress_bar(size: tuple[int, int], transactional_db: None, own: Caller) -> None:
@@ -79,7 +76,6 @@ def read_terminal(shown: RawIOBase) -> bytes:
 
 
 @pytest.mark.any_database
-@pytest.mark.any_database
 def test_bad_lines_are_listed_on_standard_error_and_nothing_is_imported(transactional_db: None, own: Caller) -> None:
     content = (DATA / "bad_lines.ndjson").read_bytes() + line() + b"\n"
     code, out, err = run_here("import_parcels", "own", "-", stdin=content)
@@ -92,7 +88,6 @@ def test_bad_lines_are_listed_on_standard_error_and_nothing_is_imported(transact
     assert Parcel.objects.count() == 0
 
 
-@pytest.mark.any_database
 @pytest.mark.any_database
 def test_with_skip_invalid_the_rest_is_imported_and_the_exit_code_is_0(transactional_db: None, own: Caller) -> None:
     content = (DATA / "bad_lines.ndjson").read_bytes() + line() + b"\n"
