@@ -6,15 +6,13 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from carriers.sandbox.server import SandboxServer
 from labels.lifecycle import db_retry, outcomes, states
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle.states import TRANSITIONS, Event
 from labels.models import LabelState, ShippingLabel
 from shops.api.errors.exceptions import ApiError
 from shops.contracts.models import CarrierContract
-from shops.db.bulk import PreparedInsert
-from tests.drills.conftest import buy, parcels_made
+from tests.drills.conftest import buy
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -100,21 +98,3 @@ def test_all_writes_of_a_purchase_share_one_timeout(
     assert clock.now_s == pytest.approx(db_retry.DB_RETRY_TIMEOUT_S, abs=2 * db_retry.PAUSE_S)
     label = ShippingLabel.objects.get()
     assert (label.state, bytes(label.pdf or b"")[:5]) == (LabelState.RECEIVED, b"%PDF-")  # nothing is lost
-
-
-def test_a_reservation_whose_commit_raised_is_made_again(
-    contract: CarrierContract, sandbox: SandboxServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    start = PreparedInsert.start
-
-    def committed_and_raised(self: PreparedInsert, label: ShippingLabel) -> None:
-        start(self, label)()
-        monkeypatch.undo()  # the next commit succeeds
-        raise OperationalError("the connection was lost")
-
-    # An insert in autocommit mode, outside the transaction that is rolled back.
-    monkeypatch.setattr("django.db.transaction.atomic", lambda **_: nullcontext())
-    monkeypatch.setattr(PreparedInsert, "start", committed_and_raised)
-    buy()
-    assert ShippingLabel.objects.get().state == LabelState.GENERATED
-    assert parcels_made(sandbox) == 1

@@ -6,39 +6,20 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from carriers.errors import OutcomeUnknown
 from carriers.sandbox.server import SandboxServer
-from carriers.shipment import PurchasedLabel
-from labels.lifecycle import leases, outcomes, purchase, reconciling
-from labels.lifecycle.errors import PurchaseFailedError
+from labels.lifecycle import leases, purchase, reconciling
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
 from shops.api.errors.exceptions import ApiError
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
-from tests.drills.conftest import KEY, buy, interrupted, ordered, parcels_made, state
+from tests.drills.conftest import KEY, buy, interrupted, parcels_made, state
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_a_parcel_that_its_carrier_does_not_know_was_not_made(contract: CarrierContract) -> None:
-    label = interrupted()
-    purchase.buy(shop_id="shop", order=ordered())  # the search finds it, so is not late
-    reconciling.reconcile()
-    assert state(label) == LabelState.FAILED
-    assert buy().state == LabelState.GENERATED
-
-
 def test_a_parcel_whose_number_is_known_is_never_declared_not_made(contract: CarrierContract) -> None:
     label = interrupted(state=LabelState.UNKNOWN, tracking_numbers=["XY000000001FR"])
-    reconciling.reconcile()
-    assert state(label) == LabelState.UNKNOWN
-
-
-def test_a_contract_changed_since_cannot_prove_that_nothing_was_made(contract: CarrierContract) -> None:
-    label = interrupted()
-    contract.account_number = "19869503"  # its search does not find purchases of the other account
-    contract.save()
     reconciling.reconcile()
     assert state(label) == LabelState.UNKNOWN
 
@@ -100,22 +81,6 @@ def test_a_process_that_was_suspended_too_long_does_not_call_the_carrier(
     assert ShippingLabel.objects.get().idempotency_key is None
 
 
-def test_a_failure_written_late_does_not_undo_what_the_reconciliation_found(contract: CarrierContract) -> None:
-    label = interrupted()
-    slow = ShippingLabel.objects.get(id=label.id)
-    outcomes.save_received(label, PurchasedLabel(("XY000000001FR",), {"XY000000001FR": b"%PDF-1.7"}))
-    outcomes.fail_during_request(slow, OutcomeUnknown("alpha", "no whole answer in time"))
-    row = ShippingLabel.objects.get(id=label.id)
-    assert (row.state, bytes(row.pdf or b"")) == (LabelState.RECEIVED, b"%PDF-1.7")
-
-
-def test_a_failure_written_late_does_not_undo_a_decision(contract: CarrierContract) -> None:
-    label = interrupted(state=LabelState.FAILED, idempotency_key=None, decided_by="anne", decided_at=timezone.now())
-    late = ShippingLabel.objects.get(id=label.id)
-    outcomes.fail_during_request(late, OutcomeUnknown("alpha", "no whole answer in time"))
-    assert state(label) == LabelState.FAILED
-
-
 def test_an_error_with_one_label_does_not_block_the_others(
     contract: CarrierContract, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,24 +112,9 @@ def test_a_key_released_by_the_faster_request_is_answered_with_409(
     assert state(label) == LabelState.PURCHASING
 
 
-def test_the_same_key_finishes_a_label_that_waited_for_the_storage(
-    contract: CarrierContract, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    label = interrupted(state=LabelState.RECEIVED, pdf=b"%PDF-1.7", tracking_numbers=["XY000000001FR"])
-    found, is_replay = purchase.buy(shop_id="shop", order=ordered(), key=KEY)
-    assert (found.id, is_replay, state(label)) == (label.id, True, LabelState.GENERATED)
-
-
 def test_the_same_key_does_not_finish_a_label_that_was_cancelled_meanwhile(contract: CarrierContract) -> None:
     stale = interrupted(state=LabelState.RECEIVED, pdf=b"%PDF-1.7", tracking_numbers=["XY000000001FR"])
     ShippingLabel.objects.filter(id=stale.id).update(state=LabelState.CANCELLED, pdf=None)
     with pytest.raises(ApiError) as caught:
         purchase.replay(stale, KEY)
     assert caught.value.public_code == "LABEL_CANCELLED"
-
-
-def test_an_interrupted_purchase_answers_unknown_until_it_is_reconciled(contract: CarrierContract) -> None:
-    interrupted()
-    with pytest.raises(PurchaseFailedError) as caught:
-        buy()
-    assert (caught.value.public_code, caught.value.status_code) == ("ALPHA_OUTCOME_UNKNOWN", 502)

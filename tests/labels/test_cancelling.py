@@ -5,14 +5,11 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from carriers.client import Service
-from labels.lifecycle import cancelling
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
-from shops.contracts.bulkhead import bulkhead
 from shops.contracts.models import CarrierContract
-from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
+from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.factories import LabelFactory
 from tests.labels.interruptions import CANCEL, KEY, pass_time
 from tests.labels.orders import PRODUCT, order, post, weighing
@@ -158,42 +155,3 @@ def test_the_command_tells_a_shell(transactional_db: None, own: Caller) -> None:
     assert run_here("cancel_label", label.id) == (0, "", f"Label {label.id} is cancelled.\n")
     code, out, err = run_here("cancel_label", label.id)
     assert (code, out, err) == (1, "", f"CommandError: LABEL_ID: {label.id} was cancelled before\n")
-
-
-@pytest.mark.parametrize("change", ["gone", "locked"])
-def test_on_a_contract_that_is_gone_or_locked_a_label_stays_bought(
-    change: str, buyer: Caller, sandbox: Sandbox
-) -> None:
-    label = bought(buyer)
-    if change == "gone":
-        CarrierContract.objects.all().delete()
-    else:
-        CarrierContract.objects.update(encrypted_credentials="x")
-    with pytest.raises(CommandError) as caught:
-        cancel(label.id)
-    assert "contract" in str(caught.value)
-    assert (row().state, sandbox.questions()) == (LabelState.GENERATED, 0)
-
-
-def test_of_two_at_once_one_cancels(buyer: Caller, sandbox: Sandbox) -> None:
-    label = bought(buyer)
-
-    def do(_: int) -> str:
-        try:
-            return cancelling.cancel(label).state
-        except cancelling.CancelError as error:
-            return str(error).partition(" ")[2]
-
-    results = in_threads(2, do)
-    assert results.count("cancelled") == 1
-    assert sandbox.questions() == 1
-
-
-def test_a_full_bulkhead_changes_nothing(buyer: Caller, sandbox: Sandbox, one_at_a_time: None) -> None:
-    label = bought(buyer)
-    with (
-        bulkhead.enter("alpha", Service.CANCELLATION),
-        pytest.raises(cancelling.CancelError, match="too many requests"),
-    ):
-        cancelling.cancel(label)
-    assert row().state == LabelState.GENERATED

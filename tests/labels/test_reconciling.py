@@ -68,6 +68,8 @@ def test_what_alpha_does_not_know_at_once_may_still_be_made(
 ) -> None:
     settings.RECONCILE_WAIT_S = wait_s
     interrupt(buyer, sandbox, "close")
+    pass_time(settings.CARRIER_TIMEOUT + 1)
+    buy_control(buyer)
     assert reconcile() == {LabelState.UNKNOWN: 1}
     assert (reconcile(), sandbox.questions()) == ({}, 1)
     assert_coded(post(buyer, order(), key=KEY), 502, "ALPHA_OUTCOME_UNKNOWN")

@@ -134,13 +134,6 @@ def test_not_known_yet_and_no_answer_are_under_way_and_settle_themselves(
     assert_answer(cancel(buyer, label.id), label, "cancelled")
 
 
-def test_what_is_cancelled_in_part_is_under_way(buyer: Caller, sandbox: Sandbox) -> None:
-    label = bought(buyer, parcels=3)
-    sandbox.server.state.ledger.collect("alpha", label.tracking_numbers[1])
-    assert_answer(cancel(buyer, label.id), label, "cancelling")
-    assert row().cancelled_numbers == [label.tracking_numbers[0], label.tracking_numbers[2]]
-
-
 def test_what_the_carrier_has_is_refused_with_its_reason(buyer: Caller, sandbox: Sandbox) -> None:
     bought(buyer)
     sandbox.arm("3", operation=CANCEL)
