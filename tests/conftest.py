@@ -44,7 +44,7 @@ ANY_DATABASE = {
     for folder, names in {
         "config": "test_messages",
         "config/api": "test_errors test_bodies test_policies test_admin_hosts test_http_contract",
-        "config/desk": "test_languages",
+        "config/desk": "test_languages test_looks test_tasks",
         "config/login": "test_devices test_passwords test_sessions",
         "docs": "test_pages",
         "labels": "test_needles test_metrics test_idempotency_failures",

@@ -31,6 +31,7 @@ def test_many_requests_with_one_key_at_once_buy_one_label(pytestconfig: pytest.C
     assert "0 faults" in run(pytestconfig, "tests.drills.concurrency", "--keys", "4")
 
 
+@pytest.mark.any_database
 def test_what_random_orders_say_reaches_the_carriers_as_their_pages_have_it(pytestconfig: pytest.Config) -> None:
     output = run(pytestconfig, "tests.drills.random_orders", "--orders", "60")
     assert re.search(r"differences from the oracle +0\n", output), output

@@ -1,7 +1,7 @@
 """A world of the version before becomes rows of numbers: each keeps its state, its events and its next question."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from django.db.migrations.executor import MigrationExecutor
 from parcels.models import Parcel, TrackingNumber
 
 BEFORE = [("parcels", "0005_keys_in_any_case"), ("labels", "0009_listed"), ("config", "0002_accounting")]
-AT = datetime(2026, 11, 20, tzinfo=UTC)
+AT = datetime.now(UTC).replace(microsecond=0) - timedelta(days=5)
 AT_MS = round(AT.timestamp() * 1000)
 
 
