@@ -73,7 +73,7 @@ def test_processes_that_deliver_and_a_receiver_that_are_killed_lose_no_event_and
 
 
 def test_a_receiver_that_is_down_for_three_days_gets_everything_in_order(pytestconfig: pytest.Config) -> None:
-    output = run(pytestconfig, "tests.drills.webhooks.down", "--pace", "20000")
+    output = run(pytestconfig, "tests.drills.webhooks.down", "--pace", "10000")
     assert "500 events, 500 received, 0 given up, 0 subjects not complete and in order" in output
 
 

@@ -163,14 +163,19 @@ def test_a_purchase_that_fails_makes_no_parcel(buyer: Caller, sandbox: Sandbox) 
 # --- Imports ---
 
 
+def bought_ms(label: ShippingLabel) -> int:
+    """The time of a purchase: a number that comes a year later was given out again."""
+    return round(label.created_at.timestamp() * 1000)
+
+
 def test_an_import_takes_the_labels_place_with_all_its_numbers_and_events(buyer: Caller) -> None:
     label = bought(buyer, parcels=weighing(1, 2))
     first, second = label.tracking_numbers
     hear(label, reported(label, S.IN_TRANSIT))
     before = buyer.look_up(first).json()
-    imported = import_parcel(
-        buyer.shop, id="P1", trackingId=first, carrierCode="alpha", customerEmail=EMAIL, orderNumber="#7", events=[]
-    )
+    facts: dict[str, Any] = {"id": "P1", "trackingId": first, "carrierCode": "alpha", "events": []}
+    facts["createdAt"] = bought_ms(label)
+    imported = import_parcel(buyer.shop, customerEmail=EMAIL, orderNumber="#7", **facts)
     for number in (first, second):
         parcel = buyer.look_up(number).json()
         assert (parcel["id"], parcel["orderNumber"], parcel["trackingNumbers"]) == ("P1", "#7", [first, second])
@@ -178,7 +183,7 @@ def test_an_import_takes_the_labels_place_with_all_its_numbers_and_events(buyer:
         assert parcel["destination"] == imported["destination"]
     assert ids(buyer.search(email=EMAIL)) == ["P1"]
     assert (Parcel.objects.count(), TrackingNumber.objects.count()) == (1, 2)
-    again = import_parcel(buyer.shop, id="P1", trackingId=first, carrierCode="alpha", events=[])
+    again = import_parcel(buyer.shop, **facts)
     assert again["lastStatus"] == "IN_TRANSIT"
     assert buyer.look_up(second).json()["events"] == before["events"]
 
@@ -196,7 +201,7 @@ def split_in_two(buyer: Caller, label: ShippingLabel) -> None:
 
 def lines_of(label: ShippingLabel) -> list[bytes]:
     facts: dict[str, Any] = {"carrierCode": "alpha", "events": [], "carrierLastStatus": None}
-    facts["createdAt"] = round(label.created_at.timestamp() * 1000)
+    facts["createdAt"] = bought_ms(label)
     names = zip(("P1", "P2"), label.tracking_numbers, strict=True)
     return [
         orjson.dumps(ParcelLineFactory(id=name, trackingId=number, trackingNumbers=[number], **facts))
@@ -237,7 +242,7 @@ def test_a_number_that_the_shop_moves_in_two_imports_is_on_one_parcel(order: tup
     label = bought(buyer)
     number = label.tracking_number
     facts: dict[str, Any] = {"carrierCode": "alpha", "events": [], "carrierLastStatus": None, "lastStatus": None}
-    facts["createdAt"] = round(label.created_at.timestamp() * 1000)
+    facts["createdAt"] = bought_ms(label)
     import_parcel(buyer.shop, id="P1", trackingId="N1", trackingNumbers=["N1"], **facts)
     import_parcel(buyer.shop, id="P2", trackingId="N2", trackingNumbers=["N2", number], **facts)
     hear(label, reported(label, S.IN_TRANSIT), parcel="P2")
@@ -258,7 +263,7 @@ def test_an_import_never_turns_the_carriers_newer_status_back(parcel_id: str, bu
     hear(label, reported(label, S.OUT_FOR_DELIVERY))
     old = label.created_at - timedelta(days=1)
     facts = {"lastStatus": "FULFILLED", "lastStatusUpdatedAt": round(old.timestamp() * 1000), "events": []}
-    facts["id"] = parcel_id.replace("the label's", label.id)
+    facts |= {"id": parcel_id.replace("the label's", label.id), "createdAt": bought_ms(label)}
     import_parcel(buyer.shop, trackingId=label.tracking_number, **facts)
     found = buyer.look_up(label.tracking_number).json()
     assert (found["id"], found["lastStatus"]) == (facts["id"], "OUT_FOR_DELIVERY")
@@ -282,7 +287,8 @@ def test_an_import_under_the_labels_own_id_updates_it(weights: tuple[int, ...], 
 def test_a_label_of_a_number_that_the_shop_has_makes_no_second_parcel(buyer: Caller) -> None:
     label = bought(buyer, parcels=weighing(1, 2))
     Parcel.objects.all().delete()
-    import_parcel(buyer.shop, id="P1", trackingId=label.tracking_number, lastStatus="DELIVERED", carrierCode="else")
+    facts = {"lastStatus": "DELIVERED", "carrierCode": "else", "createdAt": bought_ms(label)}
+    import_parcel(buyer.shop, id="P1", trackingId=label.tracking_number, **facts)
     publish(label)
     assert list(Parcel.objects.values_list("id", flat=True)) == ["P1"]
     assert {response.json()["id"] for response in found(buyer, label)} == {"P1"}
