@@ -166,7 +166,7 @@ def test_a_run_killed_while_it_removes_pdfs_leaves_nothing_half_removed(
 ) -> None:
     labels = [LabelFactory(shop=own.shop, days_ago=31) for _ in range(8)]
     how = {"LABELS_DIR": str(folder), "KEEP_LABEL_PDFS_DAYS": "30"}
-    code, _, err = run_command("shell", "-v", "0", "-c", KILLED_BEFORE_THE_SIXTH_IS_RECORDED, **how)
+    code, _, err = run_command("shell", "-v", "0", "-c", KILLED_BEFORE_THE_SIXTH_IS_RECORDED, stdin=b"", **how)
     assert code == -signal.SIGKILL, err
     there = {label.id for label in labels if storage.is_stored(label.pdf_key)}
     removed = set(ShippingLabel.objects.exclude(pdf_removed_at=None).values_list("id", flat=True))

@@ -10,7 +10,7 @@ from parcels.figures.counting import recount
 from parcels.figures.models import ParcelFigure, TrackingFigure
 from parcels.models import Parcel, TrackingNumber
 from shops.models import Shop
-from shops.staff import figures
+from shops.staff import days, figures
 from tests.support.factories import ShopFactory, import_parcel
 
 pytestmark = pytest.mark.django_db
@@ -49,8 +49,9 @@ def counted(field: str) -> dict[str, int]:
 
 
 def test_parcels_of_the_last_thirty_days_are_counted_by_status(shop: Shop) -> None:
-    for days, status in ((0, "IN_TRANSIT"), (1, "IN_TRANSIT"), (29, None), (31, "IN_TRANSIT")):
-        import_parcel(shop, createdAt=ago_ms(days), lastStatus=status)
+    for ago, status in ((0, "IN_TRANSIT"), (1, "IN_TRANSIT"), (29, None), (31, "IN_TRANSIT")):
+        day = days.start_of(days.today() - timedelta(days=ago))  # of 25 hours, maybe
+        import_parcel(shop, createdAt=round(day.timestamp() * 1000), lastStatus=status)
     recount()
     assert counted("status") == {"IN_TRANSIT": 2, "": 1}
 
