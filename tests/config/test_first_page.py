@@ -45,13 +45,13 @@ def ago_ms(days: float) -> int:
 
 
 def fill(shop: Shop) -> None:
-    """Make a different number of rows of each kind that a figure counts."""
-    for carrier, days, count in (("alpha", 0, 3), ("beta", 0, 2), ("alpha", 4, 1), ("beta", 29, 4), ("beta", 40, 5)):
+    """Make a different number of rows of each kind that a figure counts, an hour or more within its days."""
+    for carrier, days, count in (("alpha", 0, 3), ("beta", 0, 2), ("alpha", 4, 1), ("beta", 28, 4), ("beta", 40, 5)):
         LabelFactory.create_batch(count, shop=shop, carrier_code=carrier, days_ago=days)
     LabelFactory(shop=shop, state="cancelled")
     for code, days, count in (
         ("ALPHA_UNAVAILABLE", 0, 3),
-        ("BETA_ADDRESS_REJECTED", 6, 2),
+        ("BETA_ADDRESS_REJECTED", 5, 2),
         ("ALPHA_UNAVAILABLE", 9, 1),
     ):
         LabelFactory.create_batch(
