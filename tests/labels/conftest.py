@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -177,17 +178,21 @@ def long_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def nothing_finished() -> Iterator[None]:
-    """Let the database fail from the moment at which a label would become visible."""
+def nothing_written(*states: LabelState) -> Iterator[None]:
+    """Let the database fail from the moment at which a label would come into one of these states."""
 
     def refuse(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if sql.startswith("UPDATE") and LabelState.GENERATED in params:
+        if sql.startswith("UPDATE") and {*states} & set(map(str, params)):
             raise OperationalError
         return execute(sql, params, many, context)
 
     with pytest.MonkeyPatch.context() as patched, connection.execute_wrapper(refuse):
         patched.setattr(db_retry, "DB_RETRY_TIMEOUT_S", -1)
         yield
+
+
+nothing_recorded = partial(nothing_written, LabelState.RECEIVED, LabelState.UNKNOWN)
+nothing_finished = partial(nothing_written, LabelState.GENERATED)
 
 
 def assert_coded(response: Response, status: int, code: str) -> str:

@@ -20,6 +20,11 @@ from tests.support.paths import SHIPMENTS
 pytestmark = pytest.mark.any_database
 
 
+@pytest.fixture
+def world(buyer: Caller, sandbox: Sandbox, settings: Settings, folder: Path) -> World:
+    return World(buyer, sandbox, settings, folder)
+
+
 def test_every_code_has_a_case() -> None:
     buying = source()["paths"][SHIPMENTS]["post"]
     of_orders = {entry.code for entries in failures(buying).values() for entry in entries} - {None}
@@ -28,27 +33,15 @@ def test_every_code_has_a_case() -> None:
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_every_failure_has_its_code_and_leaves_the_right_state(
-    case: Case,
-    buyer: Caller,
-    sandbox: Sandbox,
-    settings: Settings,
-    folder: Path,
-    caplog: pytest.LogCaptureFixture,
+    case: Case, world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
-    check(case, World(buyer, sandbox, settings, folder), caplog)
+    check(case, world, caplog)
 
 
 @pytest.mark.usefixtures("short_timeout")
 @pytest.mark.parametrize("case", HANGING_CASES.values(), ids=HANGING_CASES)
-def test_a_carrier_that_hangs_is_an_unknown_outcome(
-    case: Case,
-    buyer: Caller,
-    sandbox: Sandbox,
-    settings: Settings,
-    folder: Path,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    check(case, World(buyer, sandbox, settings, folder), caplog)
+def test_a_carrier_that_hangs_is_an_unknown_outcome(case: Case, world: World, caplog: pytest.LogCaptureFixture) -> None:
+    check(case, world, caplog)
 
 
 def check(case: Case, world: World, caplog: pytest.LogCaptureFixture) -> None:

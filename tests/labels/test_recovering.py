@@ -16,10 +16,9 @@ from labels.models import LabelState, ShippingLabel
 from labels.pdfs import receipts, storage
 from parcels.models import Parcel, TrackingNumber
 from shops.webhooks.models import WebhookEvent
-from tests.labels.conftest import Sandbox, row
+from tests.labels.conftest import Sandbox, nothing_recorded, row
 from tests.labels.interruptions import BETA, KEY, assert_bought, buy_control, interrupt, pass_time
 from tests.labels.orders import PRODUCT, RECIPIENT, order, post, weighing
-from tests.labels.test_unrecorded import nothing_recorded
 from tests.labels.urls import fetch
 from tests.support.api import Caller
 from tests.support.paths import SHIPMENTS

@@ -1,39 +1,21 @@
 """A label bought while the database was away is in the storage, and is recorded from there."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection
 
 from carriers.shipment import PickupPoint, PurchasedLabel
-from labels.lifecycle import db_retry
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState
 from labels.pdfs import recovery, storage
-from tests.labels.conftest import Sandbox, assert_coded, row
+from tests.labels.conftest import Sandbox, assert_coded, nothing_recorded, row
 from tests.labels.factories import LabelFactory
 from tests.labels.interruptions import BETA, KEY, assert_bought, pass_time
 from tests.labels.orders import PRODUCT, order, post, weighing
 from tests.labels.test_storage_check import check
 from tests.labels.urls import fetch
 from tests.support.api import Caller
-
-
-@contextmanager
-def nothing_recorded() -> Iterator[None]:
-    """Let the database fail when the carrier has answered."""
-
-    def refuse(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if sql.startswith("UPDATE") and {LabelState.RECEIVED, LabelState.UNKNOWN} & set(map(str, params)):
-            raise OperationalError
-        return execute(sql, params, many, context)
-
-    with pytest.MonkeyPatch.context() as patched, connection.execute_wrapper(refuse):
-        patched.setattr(db_retry, "DB_RETRY_TIMEOUT_S", -1)
-        yield
 
 
 @pytest.mark.parametrize("body", [*map(order, PRODUCT.values()), order(parcels=weighing(1, 2))])

@@ -1,15 +1,17 @@
-"""Runs commands in this process."""
+"""Runs commands in this process, and what they change."""
 
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
 
 from manage import main
+from shops.contracts.models import CarrierContract
 
 
 @contextmanager
@@ -42,3 +44,8 @@ def run_here(*arguments: str | Path, stdin: str | bytes = "") -> tuple[int, str,
         except SystemExit as end:
             code = int(end.code or 0)
     return code, out.getvalue(), err.getvalue()
+
+
+def contracts() -> list[dict[str, Any]]:
+    """All rows of contracts, with all that a command may change."""
+    return list(CarrierContract.objects.order_by("id").values())

@@ -12,8 +12,8 @@ from shops.contracts.accounts import credentials_for, number_for
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.labels.factories import ContractFactory
-from tests.labels.orders import ACCOUNT, PASSWORD, PRODUCT, Json
-from tests.shops.commands import call, run_here, standard_input
+from tests.labels.orders import ACCOUNT, PASSWORD, PRODUCT
+from tests.shops.commands import call, contracts, run_here, standard_input
 from tests.support.factories import ShopFactory
 
 pytestmark = pytest.mark.any_database
@@ -22,16 +22,6 @@ CONFIGURE = "configure_carrier"
 ALPHA = [CONFIGURE, "shop", "alpha", "--account-number", ACCOUNT["alpha"], "--password-stdin"]
 BETA = [CONFIGURE, "shop", "beta", "--account-number", ACCOUNT["beta"]]
 ALL = "--all-products"
-
-
-@pytest.fixture
-def shop(db: None) -> Shop:
-    made: Shop = ShopFactory(id="shop")
-    return made
-
-
-def contracts() -> list[Json]:
-    return list(CarrierContract.objects.order_by("id").values())
 
 
 def test_every_option_is_kept(shop: Shop) -> None:

@@ -10,21 +10,10 @@ from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.config.login.staff import Staff
 from tests.labels.factories import ContractFactory
-from tests.labels.orders import PASSWORD, Json
-from tests.shops.commands import call
-from tests.support.factories import ShopFactory
+from tests.labels.orders import PASSWORD
+from tests.shops.commands import call, contracts
 
 ENCRYPT = "encrypt_credentials"
-
-
-@pytest.fixture
-def shop(db: None) -> Shop:
-    made: Shop = ShopFactory(id="shop")
-    return made
-
-
-def contracts() -> list[Json]:
-    return list(CarrierContract.objects.order_by("id").values())
 
 
 def new_key() -> str:

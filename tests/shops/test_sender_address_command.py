@@ -9,15 +9,8 @@ from django.core.management import CommandError
 from shops.models import Shop
 from tests.labels.orders import SENDER
 from tests.shops.commands import call
-from tests.support.factories import ShopFactory
 
 SET_ADDRESS = "set_sender_address"
-
-
-@pytest.fixture
-def shop(db: None) -> Shop:
-    made: Shop = ShopFactory(id="shop")
-    return made
 
 
 BAD_ADDRESSES: dict[str, bytes] = {
