@@ -70,7 +70,7 @@ def test_a_shop_and_a_token_made_by_the_commands_work(transactional_db: None) ->
     assert out == f"{shop.id}\n"
     assert shop.name == "Café Œuvre"
 
-    code, out, err = run_command("create_token", shop.id, "--name", "warehouse")
+    code, out, err = run_here("create_token", shop.id, "--name", "warehouse")
     token = AccessToken.objects.get()
     secret = out.removesuffix("\n")
     assert code == 0
@@ -80,7 +80,7 @@ def test_a_shop_and_a_token_made_by_the_commands_work(transactional_db: None) ->
     caller = Caller(shop, secret)
     assert caller.get(FOUND).status_code == 200
 
-    code, out, err = run_command("revoke_token", secret)
+    code, out, err = run_here("revoke_token", secret)
     assert (code, out) == (0, "")
     assert len(err.splitlines()) == 1
     assert secret not in err
