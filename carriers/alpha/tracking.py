@@ -89,7 +89,7 @@ class AlphaTracker(Tracker):
         fields = [soap.leaf("language", LANGUAGE), soap.leaf("skybillNumber", number)]
         body = soap.envelope(TRACK, TRACKING_NAMESPACE, fields)
         request = Request(TRACK, self._url, body, HEADERS, CarrierUnavailable)
-        with self._call(TRACK) as deadline:
+        with self._call(TRACK, credentials) as deadline:
             return self._exchange(request, deadline, partial(_read, number=number, asked=tracking_number))
 
 

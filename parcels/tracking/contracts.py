@@ -1,4 +1,4 @@
-"""The credentials that a carrier is asked with: none, or those of each shop's contract."""
+"""The credentials that a carrier is asked with: those of each shop's contract, or the shop's id alone."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ class Contracts:
 
     def __init__(self, tracker: Tracker, shop_ids: Iterable[str]) -> None:
         self._carrier_code = tracker.name
-        self._credentials: dict[str, Credentials | None] = dict.fromkeys(shop_ids)
+        self._credentials = {shop_id: Credentials(shop_id=shop_id) for shop_id in shop_ids}
         self._contracts: dict[str, CarrierContract] = {}
         self._others: dict[str, list[Credentials]] = {}
         if tracker.needs_contract:
@@ -54,7 +54,7 @@ class Contracts:
     def __contains__(self, shop_id: str) -> bool:
         return shop_id in self._credentials
 
-    def credentials(self, shop_id: str) -> Credentials | None:
+    def credentials(self, shop_id: str) -> Credentials:
         return self._credentials[shop_id]
 
     def others(self, shop_id: str) -> Sequence[Credentials]:

@@ -148,7 +148,7 @@ class Refresh:
             return None
         return Asked(number, Outcome.KNOWN if answer.is_known else Outcome.UNKNOWN, answer)
 
-    def ask_on(self, credentials: Credentials | None, number: DueNumber) -> TrackingAnswer | None:
+    def ask_on(self, credentials: Credentials, number: DueNumber) -> TrackingAnswer | None:
         """Ask in the next slot, without a connection to the database; return None if the pass was stopped."""
         has_slot = self.slots.wait(self.stop)
         connection.close()  # the slots are kept in the database

@@ -222,18 +222,21 @@ def test_an_open_circuit_breaker_leaves_all_rows_due(carriers: Carriers, shop: S
     assert run() == {"unknown": 30 - first}
 
 
-def test_a_shop_whose_questions_nobody_answers_holds_up_no_other(carriers: Carriers, shop: Shop) -> None:
+@pytest.mark.parametrize(("carrier_code", "code"), [("alpha", "SC"), ("beta", "PCHCFM")])
+def test_a_shop_whose_questions_nobody_answers_holds_up_no_other(
+    carrier_code: str, code: str, carriers: Carriers, shop: Shop
+) -> None:
     other = ShopFactory()
     ContractFactory(shop=other, carrier_code="beta")
     for place in range(20):
-        follow(shop, f"A{place}", carrier_code="beta")
+        follow(shop, f"A{place}", carrier_code=carrier_code)
         carriers.faults[f"A{place}"] = OUTAGE
     for place in range(3):
-        follow(other, f"B{place}", carrier_code="beta")
-    carriers.tell("B0", "PCHCFM")
-    assert run("beta")["unavailable"] in (5, 10)  # the other shop's answer closes the circuit breaker once
+        follow(other, f"B{place}", carrier_code=carrier_code)
+    carriers.tell("B0", code)
+    assert run(carrier_code)["unavailable"] in (5, 10)  # the other shop's answer closes the circuit breaker once
     make_due()
-    outcomes = run("beta")
+    outcomes = run(carrier_code)
     assert (outcomes["known"], outcomes["unknown"]) == (1, 2)
     due = TrackingNumber.objects.filter(shop=shop, due_at__lte=timezone.now(), leased_until=None)
     assert due.count() == 20 - outcomes["unavailable"]
