@@ -47,8 +47,8 @@ class Timeline:
 
 
 TIMELINE_FIELDS: Final = tuple(Timeline.__dataclass_fields__)
-SHOWN_FIELDS: Final = ("tracking_id", "tracking_numbers", "is_withdrawn", *TIMELINE_FIELDS)
-DERIVED_FIELDS: Final = ("told_status", "reported", "handed_in_at", *SHOWN_FIELDS)
+SHOWN_FIELDS: Final = ("tracking_id", "tracking_numbers", *TIMELINE_FIELDS)
+DERIVED_FIELDS: Final = ("told_status", "reported", "handed_in_at", "is_withdrawn", *SHOWN_FIELDS)
 
 
 def derive(

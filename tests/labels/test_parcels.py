@@ -25,6 +25,7 @@ from parcels.models import Parcel, TrackingNumber
 from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import LabelFactory
+from tests.labels.interruptions import CANCEL
 from tests.labels.orders import PRODUCT, RECIPIENT, order, post, weighing
 from tests.support.api import Caller, Response
 from tests.support.documents import assert_documents_agree
@@ -166,6 +167,15 @@ def test_a_purchase_that_fails_makes_no_parcel(buyer: Caller, sandbox: Sandbox) 
 def bought_ms(label: ShippingLabel) -> int:
     """The time of a purchase: a number that comes a year later was given out again."""
     return round(label.created_at.timestamp() * 1000)
+
+
+def test_a_cancellation_that_the_carrier_refuses_leaves_the_parcel_as_it_was(buyer: Caller, sandbox: Sandbox) -> None:
+    label = bought(buyer)
+    before = buyer.look_up(label.tracking_number).json()
+    sandbox.arm("3", count=1, operation=CANCEL)
+    with pytest.raises(cancelling.CancelError):
+        cancelling.cancel(label)
+    assert buyer.look_up(label.tracking_number).json() == before
 
 
 def test_an_import_takes_the_labels_place_with_all_its_numbers_and_events(buyer: Caller) -> None:

@@ -57,13 +57,12 @@ class Oracle:
     def owners(self, shop: Shop, number: str) -> set[str | None]:
         """Return the ids that a look-up may give: one, but where the design leaves it open."""
         label, namers = shop.label_with(number), shop.namers(number)
-        own = self.own_parcel(shop, label) if label else set()
         if namers:
-            return {namers[0], *(own - {None} if label and label.state in {"cancelled", "cancelling"} else ())}
+            return {namers[0]}
         if label is None or label.state == "open":
             return {None}
         if not label.was_imported:
-            return own
+            return self.own_parcel(shop, label)
         if label.state == "cancelled":
             return {None}
         before = (self.holders.get(number, set()) | shop.touched[number]) - {None, label.id}
