@@ -88,7 +88,9 @@ class Oracle:
         events = self.events_of(body, numbers)
         for number, told in events.items():
             assert told == sorted({*told}), f"{parcel_id} tells an event of {number} twice"
-            if shop.label_with(number) and self.found[number] == parcel_id:
+            if shop.label_with(number):
+                if self.found[number] != parcel_id:
+                    continue  # it is asked about by itself, and may know more
                 gone = self.seen[number] - {*told}
                 assert not gone, f"{parcel_id} has forgotten {gone} of {number}"
             self.seen[number] |= {*told}
