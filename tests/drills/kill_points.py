@@ -120,7 +120,7 @@ def hook_store() -> None:
             make_private_folders(half.parent)
             half.write_bytes(content[: len(content) // 2])
             reach("store-half")
-            half.unlink()
+            half.unlink(missing_ok=True)  # another process may have left one, too
         write(self, name, content)
 
     LabelFolder.write = writing  # type: ignore[method-assign]  # replaced on purpose
