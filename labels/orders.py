@@ -82,7 +82,7 @@ def new_label(
         token_id=token_id,
         idempotency_key=key.value if key else None,
         body_digest=key.body_digest if key else "",
-        **order,
+        **{"label_format": contract.label_format} | order,
     )
 
 
@@ -122,7 +122,7 @@ def shipment(label: ShippingLabel, contract: CarrierContract) -> Shipment:
         ship_on=label.ship_on,
         instructions=label.recipient.get("instructions", ""),
         insured_value_eur=label.insured_value_eur,
-        label_format=label.label_format or contract.label_format or DEFAULT_FORMAT,
+        label_format=label.label_format or DEFAULT_FORMAT,
     )
 
 

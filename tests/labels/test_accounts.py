@@ -1,17 +1,19 @@
 """A label keeps the carrier's account that it was bought on, whatever replaces the contract."""
 
 from datetime import timedelta
+from io import BytesIO
 
 import pytest
 from django.core.management import call_command
 from django.utils import timezone
+from pypdf import PdfReader
 
 from carriers.shipment import Credentials
 from config.retention import apply_retention
-from labels import orders
 from labels.lifecycle import cancelling
 from labels.lifecycle.reconciling import reconcile
 from labels.models import DepositSlip, LabelState, ShippingLabel
+from labels.pdfs import storage
 from labels.slips import making
 from shops.contracts.accounts import CarrierAccount, credentials_for
 from shops.contracts.models import CarrierContract
@@ -23,6 +25,7 @@ from tests.shops.commands import call
 from tests.support.api import Caller, logged_in
 
 OTHER, PICKUP = "19869511", "19869522"
+TEN_BY_FIFTEEN, A4 = (100, 150), (210, 297)
 CONFIGURE = ("configure_carrier", "own", "alpha", "--all-products", "--password-stdin")
 
 
@@ -128,14 +131,28 @@ def test_each_account_has_a_deposit_slip_of_its_own(buyer: Caller, sandbox: Sand
     assert [slip.state for slip in DepositSlip.objects.all()] == ["made", "made"]
 
 
+def paper_mm(label: ShippingLabel) -> tuple[int, int]:
+    """The size of a bought label's page."""
+    content = storage.read(label.pdf_key)
+    assert content is not None
+    (page,) = PdfReader(BytesIO(content)).pages
+    return round(page.mediabox.width / 72 * 25.4), round(page.mediabox.height / 72 * 25.4)
+
+
 def test_the_contracts_paper_serves_an_order_that_names_none(buyer: Caller) -> None:
-    label = bought(buyer)
-    contract = CarrierContract.objects.get(carrier_code="alpha")
-    assert orders.shipment(label, contract).label_format == "10x15"
-    contract.label_format = "A4"
-    assert orders.shipment(label, contract).label_format == "A4"
-    label.label_format = "10x15"
-    assert orders.shipment(label, contract).label_format == "10x15"
+    assert paper_mm(bought(buyer)) == TEN_BY_FIFTEEN
+    configure(ACCOUNT["alpha"], "--label-format", "A4")
+    assert paper_mm(bought(buyer)) == A4
+    assert post(buyer, order(labelFormat="10x15")).status_code == 201
+    assert paper_mm(ShippingLabel.objects.latest("id")) == TEN_BY_FIFTEEN
+
+
+def test_a_label_is_printed_again_on_the_paper_that_it_was_bought_on(buyer: Caller, sandbox: Sandbox) -> None:
+    configure(ACCOUNT["alpha"], "--label-format", "A4")
+    label = interrupt(buyer, sandbox, "nolabel")
+    configure(ACCOUNT["alpha"])
+    assert reconcile() == {LabelState.GENERATED: 1}
+    assert paper_mm(label) == A4
 
 
 def test_a_contracts_credentials_say_the_shop_and_the_parent(buyer: Caller) -> None:
