@@ -311,5 +311,7 @@ def _read_cancelled(answer: Answer, *, redactor: Redactor) -> None:
 
 def _read_proof(answer: Answer, *, redactor: Redactor) -> bytes | None:
     result = result_of(answer, PROVE, redactor)
-    check_code(result, redactor)
+    # The page lists no error code among its fields.
+    if soap.text(result, "errorCode") or not soap.text(result, "podPresente"):
+        check_code(result, redactor)
     return pdf_of(result, "pod") if soap.is_true(result, "podPresente") else None

@@ -19,17 +19,17 @@ NUMBER = "XS000000001FR"
 ANSWER = (
     '<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/"><soap:Body>'
     '<ns2:searchPODResponse xmlns:ns2="http://cxf.tracking.soap.chronopost.fr/"><return>'
-    "<errorCode>{code}</errorCode>{rest}</return></ns2:searchPODResponse></soap:Body></soap:Envelope>"
+    "{rest}</return></ns2:searchPODResponse></soap:Body></soap:Envelope>"
 )
 
 
-def answered(serve: Serve, code: int = 0, rest: str = "") -> bytes | None:
+def answered(serve: Serve, code: int | None = 0, rest: str = "") -> bytes | None:
     server = serve(
         always(
             http(
                 answer_file("alpha_proof.xml")
                 if not rest and not code
-                else ANSWER.format(code=code, rest=rest).encode()
+                else ANSWER.format(rest=rest if code is None else f"<errorCode>{code}</errorCode>{rest}").encode()
             )
         )
     )
@@ -53,13 +53,28 @@ def test_the_proof_is_the_pdf_of_the_answer_whichever_form_its_flag_has(serve: S
     assert answered(serve, rest=f"<podPresente>1</podPresente><pod>{pod}</pod>") == b"%PDF-1.4 signed"
 
 
+def test_an_answer_without_an_error_code_is_read(serve: Serve) -> None:
+    pod = b64encode(b"%PDF-1.4 signed").decode()
+    rest = f"<formatPOD>PDF</formatPOD><pod>{pod}</pod><podPresente>true</podPresente><statusCode>0</statusCode>"
+    assert answered(serve, None, rest) == b"%PDF-1.4 signed"
+    assert answered(serve, None, "<podPresente>false</podPresente><statusCode>0</statusCode>") is None
+
+
 @pytest.mark.parametrize("flag", ["false", "0", ""])
 def test_without_a_proof_there_is_none(serve: Serve, flag: str) -> None:
     assert answered(serve, rest=f"<podPresente>{flag}</podPresente>") is None
 
 
-@pytest.mark.parametrize(("code", "rest"), [(1, ""), (7, ""), (0, "<podPresente>true</podPresente><pod>eA==</pod>")])
-def test_an_answer_that_is_no_proof_is_an_outage(serve: Serve, code: int, rest: str) -> None:
+@pytest.mark.parametrize(
+    ("code", "rest"),
+    [
+        (1, "<podPresente>false</podPresente>"),
+        (7, ""),
+        (0, "<podPresente>true</podPresente><pod>eA==</pod>"),
+        (None, "<statusCode>0</statusCode>"),
+    ],
+)
+def test_an_answer_that_is_no_proof_is_an_outage(serve: Serve, code: int | None, rest: str) -> None:
     with pytest.raises(CarrierUnavailable):
         answered(serve, code, rest)
 
