@@ -2,8 +2,8 @@
 
 import re
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar, Final
@@ -55,6 +55,16 @@ class Endpoint:
     quickcost_url: str | None = None
     account_url: str | None = None
     delivery_url: str | None = None
+
+
+@contextmanager
+def errors_with(point: PickupPoint | None) -> Iterator[None]:
+    """Let the errors of a purchase tell where its parcels go, as those that were made all the same may be found."""
+    try:
+        yield
+    except CarrierError as error:
+        error.pickup_point = point
+        raise
 
 
 class Carrier(Client):

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, ClassVar
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from carriers.shipment import PickupPoint
+
 
 class CarrierError(Exception):
     """A call to a carrier that gave no label, with the facts that a caller needs.
@@ -24,7 +26,7 @@ class CarrierError(Exception):
     `str()` may be shown to an API client: the carrier's text in it is redacted and holds no secret and no address.
     `field` is the API's JSON path of the wrong value, if known. `made_numbers` are the parcels that exist at the
     carrier although the label as a whole failed, `made_pdfs` the PDFs that came, by name as in `PurchasedLabel`,
-    `reservation_number` fetches their labels (alpha).
+    `reservation_number` fetches their labels (alpha), `pickup_point` is where they go, for a pickup product.
     `is_carrier_failing` is true if the failure counts towards the circuit breaker; a failure that a single request
     may have caused does not.
     """
@@ -53,6 +55,7 @@ class CarrierError(Exception):
         self.made_numbers = made_numbers
         self.made_pdfs: Mapping[str, bytes] = {}
         self.reservation_number = ""
+        self.pickup_point: PickupPoint | None = None
         self.is_carrier_failing = is_carrier_failing
         super().__init__(self._message())
 

@@ -15,7 +15,7 @@ from carriers.alpha.answers import check_code, number_of, pdf_of, reservation_of
 from carriers.alpha.messages import SHIPPING_NAMESPACE
 from carriers.alpha.parties import CARRIER
 from carriers.alpha.refusals import CANCELLATION_REFUSALS
-from carriers.base import Carrier
+from carriers.base import Carrier, errors_with
 from carriers.client import Service
 from carriers.contract_checks import SAMPLES, Finding, Terms
 from carriers.customs import shares_by_parcel
@@ -106,7 +106,7 @@ class Alpha(Carrier):
             body = _purchase(shipment, credentials, point)
         request = Request(alpha_message.PURCHASE, self._endpoint.url, body, HEADERS)
         read = partial(_read_purchase, count=len(shipment.packages), redactor=Redactor(credentials, shipment))
-        with self._call(request.operation, credentials, deadline):
+        with self._call(request.operation, credentials, deadline), errors_with(point):
             made = self._exchange(request, deadline, read)
             return replace(made, pickup_point=point)
 

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from cachetools import TTLCache, cachedmethod
 
-from carriers.base import Carrier
+from carriers.base import Carrier, errors_with
 from carriers.beta import account, contract_checks, delivery, deposit_slips, points
 from carriers.beta import credentials as beta_credentials
 from carriers.beta import messages as beta_message
@@ -106,7 +106,7 @@ class Beta(Carrier):
         point = self._pickup_point(shipment, PRODUCTS[shipment.product_code], credentials, first)
         if point:
             bodies = _bodies(shipment, credentials, point)
-        with self._call(PURCHASE, credentials, deadline):
+        with self._call(PURCHASE, credentials, deadline), errors_with(point):
             made = self._bought(shipment, bodies, credentials, first, deadline)
         warnings = dict.fromkeys(warning for parcel in made for warning in parcel.warnings)
         is_declared = any("customsDeclarations" in body["letter"] for body in bodies)

@@ -84,6 +84,7 @@ def fitting(reservation_number: str) -> str:
 def not_as_ordered(label: ShippingLabel, purchased: PurchasedLabel) -> OutcomeUnknown:
     error = OutcomeUnknown(label.carrier_code, NOT_AS_ORDERED, made_numbers=purchased.tracking_numbers)
     error.made_pdfs, error.reservation_number = purchased.pdfs, purchased.reservation_number
+    error.pickup_point = purchased.pickup_point
     return error
 
 
@@ -186,6 +187,8 @@ def save_failure(label: ShippingLabel, error: CarrierError) -> None:
     facts |= {"tracking_numbers": numbers, "ask_again_at": None}
     if error.reservation_number:
         facts["reservation_number"] = fitting(error.reservation_number)
+    if error.pickup_point:
+        facts["pickup_point"] = address_of(error.pickup_point)
     if error.made_pdfs:
         facts["pdf"] = unmerged.zipped(error.made_pdfs)
     if isinstance(error, OutcomeUnknown):

@@ -25,7 +25,7 @@ from parcels.models import Parcel, TrackingNumber
 from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import LabelFactory
-from tests.labels.interruptions import CANCEL
+from tests.labels.interruptions import CANCEL, interrupt
 from tests.labels.orders import PRODUCT, RECIPIENT, order, post, weighing
 from tests.support.api import Caller, Response
 from tests.support.documents import assert_documents_agree
@@ -133,6 +133,17 @@ def test_it_is_found_by_each_number_and_by_email_and_not_by_its_reference(buyer:
 def test_a_label_to_a_pickup_point_goes_to_one(buyer: Caller) -> None:
     label = bought(buyer, "relais")
     assert buyer.look_up(label.tracking_number).json()["destination"]["isPickupPoint"] is True
+
+
+def test_a_label_to_a_pickup_point_goes_there_when_its_pdf_is_fetched_later_too(
+    buyer: Caller, sandbox: Sandbox
+) -> None:
+    label = interrupt(buyer, sandbox, "nolabel", order("relais"), operation="shippingMultiParcelV4")
+    assert reconcile() == {LabelState.GENERATED: 1}
+    at_once = bought(buyer, "relais")
+    numbers = (*label.tracking_numbers, at_once.tracking_number)
+    fetched, bought_at_once = (buyer.look_up(number).json()["destination"] for number in numbers)
+    assert fetched == bought_at_once
 
 
 def test_order_items_and_customer_come_from_the_orders_other_parcel(buyer: Caller) -> None:
