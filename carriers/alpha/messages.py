@@ -1,5 +1,6 @@
 """Build alpha's SOAP requests from a shipment, with the names and the order of the protocol."""
 
+from dataclasses import replace
 from datetime import datetime
 from decimal import ROUND_UP, Decimal
 from itertools import chain
@@ -14,6 +15,7 @@ from carriers.alpha.points import PICKUP_POINT_CODE, sells
 from carriers.customs import customs_of, shares_by_parcel, value_eur
 from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.http import soap
+from carriers.order_trials import destination
 from carriers.pickup_points import FIELD
 from carriers.products import MAINLAND, OVERSEAS, Product, Route
 from carriers.shipment import Credentials, CustomsItem, Party, PickupPoint, Shipment
@@ -48,6 +50,7 @@ def purchase(shipment: Shipment, credentials: Credentials, point: PickupPoint | 
     Without `point` an order to a pickup point can be validated only: its label would go to the customer's home.
     """
     product = checked_product(CARRIER, shipment, MAX_PARCELS, PICKUP_POINT_CODE)
+    shipment = replace(shipment, recipient=destination(shipment, point))
     count = len(shipment.packages)
     parts = all_of(
         lambda: _senders(shipment.sender),

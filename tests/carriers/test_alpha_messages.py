@@ -1,5 +1,6 @@
 """Messages to alpha: the schema's order, customs of each parcel, dimensions, postal codes."""
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -56,8 +57,8 @@ def structures(message: bytes) -> list[ET.Element]:
     return list(ET.fromstring(message)[0][0])
 
 
-def skybills(ordered: Shipment) -> list[dict[str, str]]:
-    message = structures(alpha_message.purchase(ordered, ALPHA))
+def skybills(ordered: Shipment, point: PickupPoint | None = None) -> list[dict[str, str]]:
+    message = structures(alpha_message.purchase(ordered, ALPHA, point))
     return [{each.tag: each.text or "" for each in one} for one in message if one.tag == "skybillValue"]
 
 
@@ -119,6 +120,20 @@ def test_customs_are_declared_where_the_union_ends(
         assert caught.value.field == "customs"
     else:
         skybills(shipment("alpha_express_world", customs=None, **changes))
+
+
+@pytest.mark.parametrize(
+    ("home", "place", "value"), [("28001", "35002", "12.5"), ("35002", "28001", "0"), ("28001", "28002", "0")]
+)
+def test_customs_are_declared_where_the_relay_is(home: str, place: str, value: str) -> None:
+    relay = replace(POINT, country_code="ES", zip_code=place)
+    ordered = shipment("alpha_relais_europe_outre_mer", recipient={"country_code": "ES", "zip_code": home})
+    (skybill,) = skybills(ordered, relay)
+    assert skybill["customsValue"] == value
+    assert skybill.get("content2", "") == ("Bougies" if value != "0" else "")
+    if value != "0":
+        with pytest.raises(RequestRejected, match=r"^customs: "):
+            skybills(replace(ordered, customs=None), relay)
 
 
 @pytest.mark.parametrize("description", ["x" * 46, "石鹸", "!"])
