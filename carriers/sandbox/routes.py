@@ -47,7 +47,7 @@ HANDLERS: dict[str, Callable[[State, Request], Response]] = {
     BETA_ACCOUNT_PATH: answer_information,
     BETA_DELIVERY_PATH: answer_delivery,
     BETA_TRACKING_PATH: answer_timeline,
-    f"{BETA_PATH}/{DEPOSIT_SLIP}": answer_deposit_slip,
+    **{f"/beta/{version}/{DEPOSIT_SLIP}": answer_deposit_slip for version in BLOCKS},
     **{
         f"/beta/{version}/{operation}": partial(answer_beta, operation=operation, block=block)
         for version, block in BLOCKS.items()

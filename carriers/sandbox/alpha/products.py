@@ -19,6 +19,7 @@ CHILDREN = (
     "accountNumber", "password", "depCountryCode", "depZipCode", "arrCountryCode", "arrZipCode", "arrCity", "type",
     "weight",
 )  # fmt: skip
+OPTIONAL = ("height", "length", "width", "shippingDate")
 TIME = "calculateDeliveryTime"
 TIME_CHILDREN = (
     "depCountryCode", "depZipCode", "arrCountryCode", "arrZipCode", "arrCity", "productCode", "type", "service",
@@ -42,7 +43,7 @@ def answer_products(state: State, request: Request) -> Response:
 
 
 def _list(state: State, message: soap.Message) -> Response:
-    fields = message.fields(*CHILDREN)
+    fields = message.fields(*CHILDREN, optional=OPTIONAL)
     empty = next((name for name, value in fields.items() if not value), None)
     if empty:
         raise _refusal(EMPTY, empty)

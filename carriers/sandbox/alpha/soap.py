@@ -38,10 +38,10 @@ class Message:
     operation: str
     children: tuple[tuple[str, ET.Element], ...]
 
-    def fields(self, *expected: str) -> dict[str, str]:
+    def fields(self, *expected: str, optional: tuple[str, ...] = ()) -> dict[str, str]:
         """Return the texts by name of an operation whose children are exactly these leaves, in this order."""
         names = tuple(name for name, _ in self.children)
-        if names != expected:
+        if names != (*expected, *(name for name in optional if name in names)):
             raise SoapError(f"Unmarshalling Error: expected elements are {', '.join(expected)} in this order")
         return {name: leaf_text(element) for name, element in self.children}
 

@@ -27,6 +27,13 @@ def test_the_products_of_a_place_come_without_leading_zeros_and_without_amounts(
     assert ask(sandbox, arrCountryCode="US").texts("productCode") == ["17"]
 
 
+def test_sides_and_a_day_may_be_asked_with(sandbox: SandboxServer) -> None:
+    more = {"height": "10", "length": "20", "width": "15", "shippingDate": "2026-11-26T12:00:00"}
+    assert ask(sandbox, **more).texts("productCode") == ask(sandbox).texts("productCode")
+    assert ask(sandbox, shippingDate=more["shippingDate"]).code == "0"
+    assert ask(sandbox, width="15", height="10").response.status_code == 500  # out of order
+
+
 def test_an_account_may_lack_a_product_or_all(sandbox: SandboxServer) -> None:
     assert "86" not in ask(sandbox, accountNumber="19000086").texts("productCode")
     assert (ask(sandbox, accountNumber="19000033").code, ask(sandbox, accountNumber="19000033").texts("x")) == ("0", [])

@@ -13,19 +13,23 @@ from tests.carriers.sandbox.changes import GONE
 from tests.carriers.sandbox.control import post
 
 
-def slip(sandbox: SandboxServer, numbers: Any, api_key: str = "", **credentials: Any) -> BetaReply:
+def slip(
+    sandbox: SandboxServer, numbers: Any, api_key: str = "", version: str = "2.0", **credentials: Any
+) -> BetaReply:
     body = {"generateBordereauParcelNumberList": {"parcelsNumbers": numbers}, **credentials}
     headers = {"apiKey": api_key} if api_key else {}
-    return BetaReply(post(f"{sandbox.beta_url}/generateBordereauByParcelsNumbers", json=body, headers=headers))
+    url = f"{sandbox.url}/beta/{version}/generateBordereauByParcelsNumbers"
+    return BetaReply(post(url, json=body, headers=headers))
 
 
 OWN = {"contractNumber": "123456", "password": "secret"}
 
 
-def test_a_slip_lists_its_parcels(sandbox: SandboxServer) -> None:
+@pytest.mark.parametrize("version", ["2.0", "3.1"])
+def test_a_slip_lists_its_parcels(sandbox: SandboxServer, version: str) -> None:
     numbers = [beta_buy(sandbox).number for _ in range(3)]
 
-    reply = slip(sandbox, numbers, **OWN)
+    reply = slip(sandbox, numbers, version=version, **OWN)
 
     assert list(reply.parts) == ["jsonInfos", "deliveryPaper"]
     header = reply.infos["bordereauHeader"]
