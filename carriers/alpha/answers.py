@@ -23,10 +23,18 @@ _ERROR_CODE: Final = re.compile(r"-?[0-9]{1,9}")
 
 
 def result_of(
-    answer: Answer, operation: str, redactor: Redactor, unknown: type[CarrierError] = CarrierUnavailable
+    answer: Answer,
+    operation: str,
+    redactor: Redactor,
+    unknown: type[CarrierError] = CarrierUnavailable,
+    *,
+    is_tracking: bool = False,
 ) -> Element:
-    """Return the `return` element of an operation's answer; `unknown` is the error for a SOAP fault."""
-    body = _body(answer)
+    """Return the `return` element of an operation's answer; `unknown` is the error for a SOAP fault.
+
+    Pages in front of the tracking service turn robots away, whatever their credentials.
+    """
+    body = _body(answer, are_credentials_judged=not is_tracking)
     if body.tag == "Fault":
         # A single request may have caused it, so it does not count towards the circuit breaker.
         code, text = soap.fault_code(body), soap.text(body, "faultstring")
@@ -37,11 +45,11 @@ def result_of(
     return result
 
 
-def _body(answer: Answer) -> Element:
+def _body(answer: Answer, *, are_credentials_judged: bool) -> Element:
     try:
         return soap.body_of(answer.body)
     except UnreadableError:
-        if answer.status in REFUSED_CREDENTIALS:
+        if are_credentials_judged and answer.status in REFUSED_CREDENTIALS:
             raise CredentialsRejected(CARRIER, f"its service answered HTTP {answer.status}") from None
         raise
 

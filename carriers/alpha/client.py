@@ -289,7 +289,7 @@ def _pdfs(parcels: Sequence[Element]) -> tuple[dict[str, bytes], str]:
 
 
 def _read_found(answer: Answer, *, redactor: Redactor) -> tuple[str, ...]:
-    result = result_of(answer, FIND, redactor)
+    result = result_of(answer, FIND, redactor, is_tracking=True)
     check_code(result, redactor)
     # The tracking system may list a parcel several times, with one history each.
     numbers = tuple(dict.fromkeys(map(number_of, result.findall("listParcel"))))
@@ -305,12 +305,12 @@ def _read_fetched(answer: Answer, *, redactor: Redactor) -> bytes:
 
 
 def _read_cancelled(answer: Answer, *, redactor: Redactor) -> None:
-    result = result_of(answer, CANCEL, redactor, OutcomeUnknown)
+    result = result_of(answer, CANCEL, redactor, OutcomeUnknown, is_tracking=True)
     check_code(result, redactor, refusals=CANCELLATION_REFUSALS, unknown=OutcomeUnknown)
 
 
 def _read_proof(answer: Answer, *, redactor: Redactor) -> bytes | None:
-    result = result_of(answer, PROVE, redactor)
+    result = result_of(answer, PROVE, redactor, is_tracking=True)
     # The page lists no error code among its fields.
     if soap.text(result, "errorCode") or not soap.text(result, "podPresente"):
         check_code(result, redactor)

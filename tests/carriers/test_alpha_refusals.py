@@ -118,9 +118,21 @@ def test_an_answer_without_access_is_refused_credentials(serve: Serve, status: i
     assert type(failure) is CredentialsRejected
     assert (failure.http_status, failure.is_carrier_failing) == (status, False)
     server = serve(always(http(body, status)))
+    with pytest.raises(CredentialsRejected):
+        client("alpha", server.url).fetch_label("01JQ5ZK3M9X7ABC", ALPHA)
+
+
+@pytest.mark.parametrize("status", [200, 401, 403, 503])
+def test_a_page_in_front_of_the_tracking_service_is_an_outage(serve: Serve, status: int) -> None:
+    server = serve(always(http(b"<html>Are you a robot?</html>", status, "text/html")))
     alpha = client("alpha", server.url, tracking_url=server.url)
-    for ask in (alpha.find_by_reference, alpha.fetch_label, alpha.cancel):
-        with pytest.raises(CredentialsRejected):
+    errors = {
+        alpha.find_by_reference: CarrierUnavailable,
+        alpha.proof_of_delivery: CarrierUnavailable,
+        alpha.cancel: OutcomeUnknown,
+    }
+    for ask, error in errors.items():
+        with pytest.raises(error):
             ask("01JQ5ZK3M9X7ABC", ALPHA)
 
 
