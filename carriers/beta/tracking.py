@@ -119,14 +119,8 @@ def _document(answer: Answer) -> Json:
 
 def _status(document: Json) -> tuple[str, str]:
     """Return code and text of the first status, empty without one."""
-    first = next(iter(_objects(document, "status")), {})
+    first = next(iter(objects_of(document, "status")), {})
     return string_of(first, "code"), string_of(first, "message")
-
-
-def _objects(document: Json, name: str) -> list[Json]:
-    """Return the objects of a list, or the one that stands in its place."""
-    value = document.get(name)
-    return [value] if isinstance(value, dict) else objects_of(document, name)
 
 
 def _refusal(code: str, text: str, answer: Answer, redactor: Redactor) -> CarrierError:
@@ -154,7 +148,7 @@ def _numbers(parcel: Json) -> tuple[str, ...]:
 
 
 def _events(parcel: Json, number: str) -> tuple[TrackingEvent, ...]:
-    raw = _objects(parcel, "event")
+    raw = objects_of(parcel, "event")
     redactor = Redactor(Credentials(), personal=_personal(parcel))
     found = [event for item in raw if (event := _event(item, number, redactor))]
     if raw and not found:
@@ -179,7 +173,7 @@ def _event(item: Json, number: str, redactor: Redactor) -> TrackingEvent | None:
 
 def _step(parcel: Json) -> Status | None:
     """Return the status of the highest active step."""
-    active = [id_ for step in _objects(parcel, "step") if step.get("status") == ACTIVE and (id_ := _step_id(step))]
+    active = [id_ for step in objects_of(parcel, "step") if step.get("status") == ACTIVE and (id_ := _step_id(step))]
     return STEPS[max(active)] if active else None
 
 
