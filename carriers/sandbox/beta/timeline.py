@@ -7,7 +7,7 @@ from typing import Any
 from carriers.sandbox.beta import accounts
 from carriers.sandbox.beta.answers import CodeError
 from carriers.sandbox.beta.json_request import read_json
-from carriers.sandbox.beta.timeline_answer import parcel_json
+from carriers.sandbox.beta.timeline_answer import PARTNERS, parcel_json, partner_reference
 from carriers.sandbox.fault_registry import Operation
 from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response, json_response
@@ -72,7 +72,7 @@ def _account(fields: Fields) -> str:
 
 def _perform(state: State, fields: Fields, account: str) -> Response:
     number, language = fields["parcelNumber"], fields["lang"]
-    purchase = state.ledger.purchase("beta", number)
+    purchase = _purchase(state, number)
 
     def do(_: Fault) -> Response:
         parcel = _visible(purchase, number, language, account)
@@ -81,6 +81,12 @@ def _perform(state: State, fields: Fields, account: str) -> Response:
 
     reference = purchase.reference if purchase else ""
     return state.perform(Operation("beta", TIMELINE, reference), do, _faulty)
+
+
+def _purchase(state: State, number: str) -> Purchase | None:
+    """Find a parcel by its own number or by its partner's reference."""
+    found = state.ledger.purchase("beta", number.removeprefix(PARTNERS))
+    return found if found and number in (found.tracking_number, partner_reference(found)) else None
 
 
 def _visible(purchase: Purchase | None, number: str, language: str, account: str) -> Purchase:

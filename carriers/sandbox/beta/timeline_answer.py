@@ -22,6 +22,7 @@ REACHED = {
     "back at the sender": 5,
 }
 STEPS = ("Annoncé", "Pris en charge", "En cours d'acheminement", "Arrivé", "En cours de livraison", "Livré")
+PARTNERS = "P"  # before a parcel's number: the partner's reference
 ACTIVE, INACTIVE, DISABLED = "STEP_STATUS_ACTIVE", "STEP_STATUS_INACTIVE", "STEP_STATUS_DISABLED"
 SITES: tuple[dict[str, Any], ...] = (
     {"siteCode": "690070", "siteName": "SANDBOX LYON", "siteZipCode": "69007"},
@@ -29,10 +30,15 @@ SITES: tuple[dict[str, Any], ...] = (
 )
 
 
+def partner_reference(parcel: Purchase) -> str | None:
+    """Return the number that the partner abroad knows the parcel by, None for one that stays at home."""
+    return f"{PARTNERS}{parcel.tracking_number}" if parcel.journey == PARTNER else None
+
+
 def parcel_json(parcel: Purchase, way: Way, language: str) -> dict[str, Any]:
     """Return the parcel's block, personal data in it as the carrier adds them."""
     events = [_event(rank, happening, language) for rank, happening in enumerate(way.happened)]
-    is_abroad = parcel.journey == PARTNER
+    reference = partner_reference(parcel)
     return {
         "parcelNumber": parcel.tracking_number,
         "customerParcelReference": parcel.reference,
@@ -42,9 +48,9 @@ def parcel_json(parcel: Purchase, way: Way, language: str) -> dict[str, Any]:
         "event": events[0] if len(events) == 1 else [*events[1::2], *events[::2]],
         "removalPoint": None,
         "infoInter": {
-            "partnerName": "SANDBOX PARTNER" if is_abroad else None,
+            "partnerName": "SANDBOX PARTNER" if reference else None,
             "partnerNetwork": None,
-            "partnerReference": f"P{parcel.tracking_number}" if is_abroad else None,
+            "partnerReference": reference,
             "partnerTrackingUrl": None,
         },
         "consigneeInformation": {

@@ -7,7 +7,7 @@ import requests
 
 from carriers.sandbox.beta.timeline import MESSAGES
 from carriers.sandbox.server import SandboxServer
-from tests.carriers.sandbox.beta.orders import beta_buy
+from tests.carriers.sandbox.beta.orders import beta_buy, beta_to
 from tests.carriers.sandbox.control import TIMEOUT_S, arm, post
 from tests.carriers.sandbox.travel import advance, foreign
 
@@ -96,6 +96,16 @@ def test_texts_are_in_the_language_asked(sandbox: SandboxServer, language: str, 
 )
 def test_a_mistake_is_an_error_code(sandbox: SandboxServer, code: str, changes: dict[str, Any]) -> None:
     assert code_of(ask(sandbox, beta_buy(sandbox).number, **changes)) == code
+
+
+def test_a_parcel_abroad_is_found_by_its_partners_reference(sandbox: SandboxServer) -> None:
+    abroad, home = beta_buy(sandbox, beta_to("DE", "10115", "DOS")).number, beta_buy(sandbox).number
+
+    parcel = ask(sandbox, abroad)["parcel"]
+
+    assert ask(sandbox, parcel["infoInter"]["partnerReference"])["parcel"] == parcel
+    assert ask(sandbox, home)["parcel"]["infoInter"]["partnerReference"] is None
+    assert code_of(ask(sandbox, f"P{home}")) == "105"
 
 
 def test_an_api_key_sees_its_own_parcels(sandbox: SandboxServer) -> None:
