@@ -60,7 +60,7 @@ def create(*, shop: Shop, url: str, event_types: Iterable[str] = ()) -> tuple[We
 def change(
     endpoint: WebhookEndpoint, *, url: str = "", status: str = "", event_types: Iterable[str] | None = UNCHANGED
 ) -> None:
-    """Change an endpoint; `active` enables or resumes it, and what waits is due. Raise UrlError."""
+    """Change an endpoint; `active` enables or resumes it. What waits is due with it, or a URL. Raise UrlError."""
     values: dict[str, Any] = {}
     if url:
         check_url(url)
@@ -73,6 +73,7 @@ def change(
         WebhookEndpoint.objects.filter(id=endpoint.id).update(**values)
     if status == ACTIVE:
         enable(endpoint)
+    if url or status == ACTIVE:
         make_due(endpoint.id)
 
 

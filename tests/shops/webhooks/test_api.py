@@ -176,6 +176,18 @@ def test_an_address_and_types_change_and_what_is_left_out_stays(own: Caller, rec
         assert_error(send(own, "PATCH", made, body=body), 400)
 
 
+def test_what_failed_is_sent_to_another_address_at_once(own: Caller, receiver: Receiver) -> None:
+    made = make(own, receiver)
+    receiver.status = 404
+    tell_label(own.shop.id)
+    assert deliver_due() == 1
+    receiver.status = 200
+    for body in ({"eventTypes": None}, {"url": receiver.url + "/corrected"}):
+        send(own, "PATCH", made, body=body)
+        assert deliver_due() == ("url" in body)
+    assert get(own, made)["queued"] == 0
+
+
 def test_a_rotated_secret_signs_beside_each_older_one(own: Caller, receiver: Receiver) -> None:
     made = make(own, receiver)
     secrets = [made["secret"], *(send(own, "POST", made, "/rotate-secret").json()["secret"] for _ in range(2))]
