@@ -82,7 +82,8 @@ def derive(
         )
     elif step:
         end = step.kept_until or timeline.end_deposit_date
-        timeline = replace(timeline, last_status=str(step.status), end_deposit_date=end)
+        delivered_at = timeline.delivery_date if step.status == timeline.last_status else None
+        timeline = replace(timeline, last_status=str(step.status), delivery_date=delivered_at, end_deposit_date=end)
     newest = newest_of(seen[-1], timeline.carrier_last_status)
     returned_at = min((each.at for each in shop_steps if each.status is Status.RETURN_TO_SENDER), default=inf)
     return replace(timeline, carrier_last_status=newest, events=history(seen, timeline.events, returned_at))

@@ -64,6 +64,8 @@ def test_a_timeline_is_in_order_and_has_each_event_once(news: list[News]) -> Non
 def test_a_delivery_to_the_customer_has_a_date_and_nothing_else_does(news: list[News]) -> None:
     timeline = told([each for each in news if not each.report])
     assert (timeline.delivery_date is not None) == (timeline.last_status == S.DELIVERED)
+    with_reports = told(news)
+    assert with_reports.delivery_date is None or with_reports.last_status == S.DELIVERED
 
 
 @given(news=histories)
@@ -194,6 +196,11 @@ def test_the_shops_newer_status_keeps_the_shops_dates() -> None:
         reported=reported(S.DELIVERED, 6, delivery_date=5, end_deposit_date=7), events=[event(4, S.IN_TRANSIT)]
     )
     assert (timeline.delivery_date, timeline.last_status_updated_at, timeline.end_deposit_date) == (5, 6, 7)
+
+
+def test_a_delivery_that_the_shop_tells_of_after_a_return_is_none_to_the_customer() -> None:
+    timeline = derive(reported=reported(S.DELIVERED, 6, delivery_date=6), events=[event(4, S.RETURN_TO_SENDER)])
+    assert (timeline.last_status, timeline.delivery_date) == (S.RETURNED_TO_SENDER, None)
 
 
 def end_of(*events: CarrierEvent, shop: Timeline | None = None) -> int | None:
