@@ -65,13 +65,19 @@ class Customer:
         return Counts(len(self.parcels), len(self.labels), len(list(label_erasure.with_pdf(self.labels))))
 
     def erase(self) -> Counts:
-        """Erase all of it, on record and in the journal, which comes first; raise CustomerError."""
-        self.counts()
+        """Erase all of it, and what an import that runs brings, on record and in the journal, which comes first.
+
+        Raise CustomerError.
+        """
+        with transaction.atomic():
+            lock_imports(self.shop_id)
+        latest = self.find(self.shop_id, self.email)
+        latest.counts()
         try:
-            erasures.note(self.shop_id, {*self.parcels, *self.labels})
+            erasures.note(self.shop_id, {*latest.parcels, *latest.labels})
         except StorageError as error:
             raise CustomerError(f"the storage can't be reached ({error}): nothing was changed; run it again") from None
-        return self.remove()
+        return latest.remove()
 
     def remove(self) -> Counts:
         """Erase what is not erased yet; raise CustomerError.

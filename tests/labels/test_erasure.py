@@ -9,7 +9,7 @@ import orjson
 import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
-from django.db import connection, models
+from django.db import connection, models, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.fixtures import Settings
@@ -24,6 +24,7 @@ from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import LabelFactory
 from tests.labels.orders import RECIPIENT, SENDER, order, post
+from tests.models.interruptions import Elsewhere
 from tests.shops.commands import run_here
 from tests.support.api import Caller
 from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, import_parcel
@@ -281,6 +282,17 @@ def test_a_later_import_brings_the_customer_back_until_they_are_erased_again(own
     parcel_of_the_person(own.shop, id=parcel["id"])
     assert len(own.search(email=EMAIL).json()) == 1
     assert run("own", EMAIL) == ["1 parcels", "0 labels", "0 PDFs"]
+
+
+@pytest.mark.real_services
+def test_an_erasure_behind_an_import_erases_what_that_brings(transactional_db: None, own: Caller) -> None:
+    label_of_the_person(own.shop)
+    erasing = Elsewhere(lambda: run("own", EMAIL))
+    with transaction.atomic():
+        parcel_of_the_person(own.shop)
+        erasing.begin()
+    erasing.join()
+    assert traces() == []
 
 
 def test_more_than_a_batch_of_parcels_and_labels_is_erased(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
