@@ -143,5 +143,8 @@ def cancel_late(label: ShippingLabel, talk: Conversation, found: tuple[str, ...]
         if label.is_cancellation_overdue or cancelling.cancel_parcels(label, talk, left):
             leave(label, NOT_CANCELLED, tuple(numbers))
             return
+        if len(label.cancelled_numbers) < len(label.weights_kg):  # the search shows no more at a time
+            schedule(label, clock.now() + ASK_AGAIN_AFTER)
+            return
     asks_last_at = label.created_at + LAST_QUESTION_AFTER
     schedule(label, asks_last_at if clock.now() < asks_last_at else None)

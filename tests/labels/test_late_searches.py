@@ -98,6 +98,18 @@ def test_what_is_found_of_a_failure_is_cancelled_and_told(
     assert (reconcile(), reconcile()) == ({LabelState.FAILED: 1}, {})
 
 
+def test_more_parcels_than_a_search_shows_are_cancelled_by_several(buyer: Caller, sandbox: Sandbox) -> None:
+    sandbox.arm("1", count=1)
+    post(buyer, order(parcels=[{"weight": 1}] * 25), key=KEY)
+    make_late(row(), sandbox)
+    pass_time(WAIT_S + 200)
+    for _ in range(3):
+        assert reconcile() == {LabelState.FAILED: 1}
+        pass_time(400)
+    assert len(row().cancelled_numbers) == 25
+    assert all(map(sandbox.is_cancelled, sandbox.made()))
+
+
 @pytest.mark.parametrize(("fault", "product_code"), [("38", "alpha-13"), ("40015", BETA)])
 def test_a_refusal_and_a_carrier_that_cannot_be_asked_end_it(
     fault: str, product_code: str, buyer: Caller, sandbox: Sandbox
