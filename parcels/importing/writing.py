@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
+from operator import attrgetter
 
+import orjson
 from django.db import IntegrityError, transaction
 
 from carriers import TRACKERS
@@ -16,7 +18,6 @@ from parcels.tracking.events import milliseconds
 from parcels.tracking.schedule import schedule_next_check
 from parcels.tracking.shop_report import has_changed, merge_with_stored
 from parcels.tracking.timeline import (
-    DERIVED_FIELDS,
     handed_in,
     has_carrier_data,
     keep_report,
@@ -32,9 +33,10 @@ from shops.db.batches import MAX_VALUES, batches
 
 # An update never moves a parcel to another shop; what staff take and note is theirs.
 KEPT_FIELDS = {"id", "shop", "imported_at", "taken_by", "taken_at", "notes"}
-UPDATED_FIELDS = [f.name for f in Parcel._meta.concrete_fields if f.name not in KEPT_FIELDS and not f.generated]
+UPDATED_FIELDS = tuple(f.name for f in Parcel._meta.concrete_fields if f.name not in KEPT_FIELDS and not f.generated)
+COMPARED_FIELDS = tuple(name for name in UPDATED_FIELDS if name != "search_words")  # which are made of others
 OTHERS_FIELDS = ("id", "shop_id", "imported_at", "created_at", "updated_at", "are_texts_erased")
-BEFORE_FIELDS = (*OTHERS_FIELDS, *DERIVED_FIELDS)
+BEFORE_FIELDS = ("id", "shop_id", "imported_at", *COMPARED_FIELDS)
 # What an import can change of a number's row.
 NUMBER_FIELDS = (
     *("parcel", "created_at", "carrier_code", "label", "state", "is_added"),
@@ -42,6 +44,11 @@ NUMBER_FIELDS = (
 )
 MAX_FOLLOWED = 99  # an order has at most as many parcels; of an import with more numbers the first are followed
 CLOCK_MARGIN = timedelta(hours=1)  # clocks of different hosts differ by less
+
+
+def as_json(parcel: Parcel) -> bytes:
+    """Return what an import can change of a parcel, with all that its row tells apart, such as 1 and 1.0."""
+    return orjson.dumps(attrgetter(*COMPARED_FIELDS)(parcel))
 
 
 class TakenError(Exception):
@@ -284,6 +291,12 @@ class Batch:
         elif row.pk:
             self.changed[row.pk] = row
 
+    def is_outdated(self, parcel: Parcel) -> bool:
+        """Tell if a parcel's row says something else, or is deleted meanwhile."""
+        if before := self.before.get(parcel.id):
+            return as_json(parcel) != as_json(before)
+        return parcel.id in self.existing or parcel.id in self.touched
+
     def save(self) -> None:
         TrackingNumber.objects.filter(id__in=self.gone).delete()
         rows = [row for row in self.changed.values() if row.pk not in self.gone]
@@ -292,9 +305,8 @@ class Batch:
         Parcel.objects.filter(id__in=replaced).delete()
         erased = [each.id for each in self.others.values() if each.are_texts_erased and each.id in self.touched]
         Parcel.objects.filter(id__in=erased).update(are_texts_erased=True)
-        written = self.existing | self.touched
-        existing = [parcel for parcel in self.parcels.values() if parcel.id in written]
-        if existing:
-            bulk.upsert(existing, UPDATED_FIELDS, stamps=["imported_at"])
-            Parcel.objects.filter(id__in=self.existing).exclude(imported_at=self.now).update(imported_at=self.now)
+        outdated = [parcel for parcel in self.parcels.values() if self.is_outdated(parcel)]
+        bulk.upsert(outdated, (*UPDATED_FIELDS, "imported_at"))
+        same = Parcel.objects.filter(id__in=self.before.keys() & self.parcels).exclude(imported_at=self.now)
+        same.update(imported_at=self.now)
         bulk.insert([row for rows in self.numbers.values() for row in rows.values() if not row.pk])

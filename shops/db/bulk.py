@@ -29,8 +29,6 @@ Prepare = Callable[[Model], Any]
 # Fields whose values are stored as they are; PostgreSQL stores times so, too.
 PLAIN = (CharField, IntegerField, BooleanField, ForeignKey)
 JSON_ROWS = "SELECT {columns} FROM json_populate_recordset(NULL::{table}, %s)"
-# A row that says nothing new is not written.
-UPDATE = " ON CONFLICT ({key}) DO UPDATE SET {changes} WHERE ({old}) {differs} ({new})"
 
 
 class Layout(NamedTuple):
@@ -42,8 +40,10 @@ class Layout(NamedTuple):
 
 
 @cache
-def layout(model: type[Model]) -> Layout:
-    fields: list[Any] = [field for field in model._meta.concrete_fields if is_written(field)]
+def layout(model: type[Model], names: tuple[str, ...] = ()) -> Layout:
+    """Return the layout of the named fields, or of all that are written."""
+    own: list[Any] = [field for field in model._meta.concrete_fields if is_written(field)]
+    fields = [field for field in own if not names or field.name in names]
     prepared = [(place, preparation(field)) for place, field in enumerate(fields) if not is_plain(field)]
     return Layout([field.column for field in fields], attrgetter(*(field.attname for field in fields)), prepared)
 
@@ -66,9 +66,9 @@ def preparation(field: Field[Any, Any]) -> Prepare:
     return lambda row: field.get_db_prep_save(field.pre_save(row, add=True), connection)
 
 
-def stored(row: Model) -> list[Any]:
+def stored(row: Model, names: tuple[str, ...] = ()) -> list[Any]:
     """Return a row's values as they are stored, in the order of the columns."""
-    layout_ = layout(type(row))
+    layout_ = layout(type(row), names)
     values = list(layout_.values(row))
     for place, prepare in layout_.prepared:
         values[place] = prepare(row)
@@ -136,16 +136,14 @@ class PreparedInsert:
         return f"{insertion(self.model, layout(self.model).columns)} {self.ending}"
 
 
-def upsert(rows: Sequence[Model], fields: Sequence[str], *, stamps: Sequence[str] = ()) -> None:
-    """Insert rows of one model; of a row whose key is there already, update the named fields if one of them differs.
-
-    `stamps` are fields that are updated with them.
-    """
+def upsert(rows: Sequence[Model], names: tuple[str, ...]) -> None:
+    """Insert rows of one model; of a row whose key is there already, update the named fields."""
     if not rows:
         return
     model = type(rows[0])
     columns, values = layout(model).columns, [stored(row) for row in rows]
-    conflict = update(model, columns_of(model, fields), columns_of(model, stamps))
+    changes = listed(layout(model, names).columns, "{0} = EXCLUDED.{0}")
+    conflict = f" ON CONFLICT ({model._meta.pk.column}) DO UPDATE SET {changes}"
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             text = orjson.dumps([dict(zip(columns, row, strict=True)) for row in values]).decode()
@@ -154,17 +152,13 @@ def upsert(rows: Sequence[Model], fields: Sequence[str], *, stamps: Sequence[str
             cursor.executemany(insertion(model, columns) + conflict, values)
 
 
-def save(rows: Sequence[Model], names: Sequence[str]) -> None:
+def save(rows: Sequence[Model], names: tuple[str, ...]) -> None:
     """Update the named fields of rows of one model."""
     if not rows:
         return
     model = type(rows[0])
-    fields: list[Any] = [model._meta.get_field(name) for name in names]
-    changes, key = listed([field.column for field in fields], "{0} = %s"), model._meta.pk.column
-    values = [
-        [*(field.get_db_prep_save(field.pre_save(row, add=False), connection) for field in fields), row.pk]
-        for row in rows
-    ]
+    changes, key = listed(layout(model, names).columns, "{0} = %s"), model._meta.pk.column
+    values = [[*stored(row, names), row.pk] for row in rows]
     with connection.cursor() as cursor:
         cursor.executemany(f"UPDATE {model._meta.db_table} SET {changes} WHERE {key} = %s", values)  # noqa: S608 - its own names  # nosec B608
 
@@ -173,21 +167,6 @@ def insertion(model: type[Model], columns: Sequence[str], rows: str = "") -> str
     table, names = connection.ops.quote_name(model._meta.db_table), listed(columns)
     marks = f"VALUES ({', '.join(['%s'] * len(columns))})"
     return f"INSERT INTO {table} ({names}) {rows.format(table=table, columns=names) or marks}"
-
-
-def columns_of(model: type[Model], names: Sequence[str]) -> list[str]:
-    return [str(model._meta.get_field(name).column) for name in names]  # type: ignore[union-attr]  # all are columns
-
-
-def update(model: type[Model], columns: Sequence[str], stamps: Sequence[str]) -> str:
-    table = model._meta.db_table
-    return UPDATE.format(
-        key=model._meta.pk.column,
-        changes=listed([*columns, *stamps], "{0} = EXCLUDED.{0}"),
-        old=listed(columns, table + ".{0}"),
-        differs="IS DISTINCT FROM" if connection.vendor == "postgresql" else "IS NOT",
-        new=listed(columns, "EXCLUDED.{0}"),
-    )
 
 
 def listed(columns: Sequence[str], form: str = "{0}") -> str:
