@@ -9,6 +9,7 @@ from operator import attrgetter
 
 import orjson
 from django.db import IntegrityError, transaction
+from django.db.models import F
 
 from carriers import TRACKERS
 from parcels.importing.numbers import absorb, are_of_one_time, lock_shop, new_number, newest, state_beside
@@ -35,6 +36,7 @@ from shops.db.batches import MAX_VALUES, batches
 KEPT_FIELDS = {"id", "shop", "imported_at", "taken_by", "taken_at", "notes"}
 UPDATED_FIELDS = tuple(f.name for f in Parcel._meta.concrete_fields if f.name not in KEPT_FIELDS and not f.generated)
 COMPARED_FIELDS = tuple(name for name in UPDATED_FIELDS if name != "search_words")  # which are made of others
+compared = attrgetter(*COMPARED_FIELDS)
 OTHERS_FIELDS = ("id", "shop_id", "imported_at", "created_at", "updated_at", "are_texts_erased")
 BEFORE_FIELDS = ("id", "shop_id", "imported_at", *COMPARED_FIELDS)
 # What an import can change of a number's row.
@@ -48,7 +50,7 @@ CLOCK_MARGIN = timedelta(hours=1)  # clocks of different hosts differ by less
 
 def as_json(parcel: Parcel) -> bytes:
     """Return what an import can change of a parcel, with all that its row tells apart, such as 1 and 1.0."""
-    return orjson.dumps(attrgetter(*COMPARED_FIELDS)(parcel))
+    return orjson.dumps(compared(parcel))
 
 
 class TakenError(Exception):
@@ -308,5 +310,6 @@ class Batch:
         outdated = [parcel for parcel in self.parcels.values() if self.is_outdated(parcel)]
         bulk.upsert(outdated, (*UPDATED_FIELDS, "imported_at"))
         same = Parcel.objects.filter(id__in=self.before.keys() & self.parcels).exclude(imported_at=self.now)
-        same.update(imported_at=self.now)
+        # Without a column of `document_start` PostgreSQL would parse its expression for each row, to find none in it.
+        same.update(imported_at=self.now, carrier_code=F("carrier_code"))
         bulk.insert([row for rows in self.numbers.values() for row in rows.values() if not row.pk])
