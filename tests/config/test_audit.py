@@ -115,8 +115,8 @@ def kept() -> str:
 
 @pytest.mark.parametrize("box", BOXES)
 def test_no_text_of_a_search_is_kept(box: str, no_sidebar: None) -> None:
-    browser = member("root")
-    for text in TYPED:
+    browser, place = member("root"), [*BOXES].index(box)
+    for text in TYPED if place < 2 else TYPED[place % 3 :: 3]:  # other boxes ask the same function, each with others
         browser.get(box, {"q": text})
         assert (last().action, last().details.get("of", ""), last().details["hits"]) == ("searched", BOXES[box], 0)
         assert last().customer == (customer_digests(text)[0] if "@" in text else "")

@@ -218,7 +218,7 @@ def test_ids_differ_by_case(own: Caller, other: Caller) -> None:
 # --- All or nothing ---
 
 
-@pytest.mark.parametrize("place", [0, 499, 500, 700, 1100])
+@pytest.mark.parametrize("place", [0, 499, 500, 1100])
 def test_a_bad_line_anywhere_leaves_everything_unchanged(place: int, own: Caller) -> None:
     import_parcel(own.shop, id="before", trackingId="N1")
     lines = [line(id="before", trackingId="N2"), *(line() for _ in range(1100))]
