@@ -84,10 +84,11 @@ def import_all(shop: Shop, parcels: list[dict[str, Any]]) -> None:
 # Just before and after midnight of Paris, an hour around ten in the morning, and the days when the clock changes.
 MOMENTS = ("2026-11-23T22:30", "2026-11-23T23:30", "2026-11-24T08:59", "2026-11-24T09:01")
 CHANGES = ("2026-03-29T22:30", "2026-03-28T23:30", "2026-10-25T22:30", "2026-10-24T22:30")
-NO_DATABASES = [pytest.param(moment, marks=pytest.mark.any_database) for moment in CHANGES]
+ONCE = [pytest.param(moment, marks=pytest.mark.real_services) for moment in MOMENTS]
+ONCE += [pytest.param(moment, marks=pytest.mark.any_database) for moment in CHANGES]
 
 
-@pytest.mark.parametrize("moment", [*MOMENTS, *NO_DATABASES])
+@pytest.mark.parametrize("moment", ONCE)
 def test_each_row_is_its_list_and_a_count_by_hand(
     moment: str, no_sidebar: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
