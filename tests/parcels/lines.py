@@ -1,5 +1,6 @@
 """Lines to import, and the results of importing them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -15,6 +16,16 @@ Report = list[tuple[int, str]]
 
 def line(**fields: Any) -> bytes:
     return orjson.dumps(ParcelLineFactory(**fields))
+
+
+def many(count: int) -> Iterator[bytes]:
+    """Yield lines that differ in what is a parcel's own only: making each anew takes longer than importing it."""
+    sample = ParcelLineFactory()
+    for number in range(count):
+        numbers = {"trackingId": f"M{number}", "trackingNumbers": [f"M{number}"]}
+        yield orjson.dumps(
+            sample | numbers | {"id": f"M{number}", "orderId": f"M{number}", "orderNumber": f"#M{number}"}
+        )
 
 
 def snapshot() -> list[Any]:

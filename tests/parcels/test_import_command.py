@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 
 from parcels.importing.reading import MAX_LINE_BYTES, read_lines
 from parcels.models import Parcel, TrackingNumber
-from tests.parcels.lines import line
+from tests.parcels.lines import line, many
 from tests.shops.commands import run_here
 from tests.support.api import Caller
 from tests.support.factories import ShopFactory, import_parcel
@@ -103,7 +103,7 @@ def test_an_import_that_is_killed_in_the_middle_has_changed_nothing(transactiona
         assert process.stdin is not None
         assert process.stderr is not None
         process.stdin.write(line(id="before", trackingId="N2") + b"\n")
-        process.stdin.writelines(line() + b"\n" for _ in range(1200))
+        process.stdin.writelines(made + b"\n" for made in many(1200))
         process.stdin.write(b"bad\n" + b"\n" * 2**17)  # more than its buffer holds
         process.stdin.flush()
         # The bad line is met after two batches were written; the third is being collected.
@@ -123,7 +123,7 @@ def test_an_import_whose_database_restarts_ends_with_one_clear_line(transactiona
     with start_command("import_parcels", "own", "-", "--skip-invalid") as process:
         assert process.stdin is not None
         assert process.stderr is not None
-        process.stdin.writelines(line() + b"\n" for _ in range(1200))
+        process.stdin.writelines(made + b"\n" for made in many(1200))
         process.stdin.write(b"bad\n" + b"\n" * 2**17)  # more than its buffer holds
         process.stdin.flush()
         while not process.stderr.readline().startswith(b"line 1201: "):  # two batches were written

@@ -15,7 +15,7 @@ from pytest_django.fixtures import Settings
 
 from parcels.importing.reading import MAX_LINE_BYTES
 from parcels.models import Parcel, TrackingNumber
-from tests.parcels.lines import line, refused, skipped, snapshot
+from tests.parcels.lines import line, many, refused, skipped, snapshot
 from tests.support.api import Caller
 from tests.support.factories import PUBLIC_FIELDS, Json, ParcelLineFactory, ShopFactory, import_lines, import_parcel
 from tests.support.paths import PARCELS
@@ -188,7 +188,7 @@ def test_a_field_left_out_of_an_update_becomes_null(own: Caller) -> None:
 def test_of_two_lines_with_one_id_the_later_wins_and_is_counted_once(between: int, own: Caller) -> None:
     lines = [
         line(id="twice", trackingId="N1", orderNumber="first"),
-        *(line() for _ in range(between)),
+        *many(between),
         line(id="twice", trackingId="N2", orderNumber="second"),
     ]
     assert import_lines(own.shop, lines) == between + 1 == Parcel.objects.count()
@@ -221,14 +221,14 @@ def test_ids_differ_by_case(own: Caller, other: Caller) -> None:
 @pytest.mark.parametrize("place", [0, 499, 500, 1100])
 def test_a_bad_line_anywhere_leaves_everything_unchanged(place: int, own: Caller) -> None:
     import_parcel(own.shop, id="before", trackingId="N1")
-    lines = [line(id="before", trackingId="N2"), *(line() for _ in range(1100))]
+    lines = [line(id="before", trackingId="N2"), *many(1100)]
     lines.insert(place, b"{}")
     [(number, _)] = refused(own.shop, *lines)
     assert number == place + 1
 
 
 def test_bad_lines_are_skipped_on_request(own: Caller) -> None:
-    lines = [line(id=f"P{n}") for n in range(1100)]
+    lines = [*many(1100)]
     for place in (0, 500, 700):
         lines[place] = b"{}"
     count, report = skipped(own.shop, *lines)
@@ -238,7 +238,7 @@ def test_bad_lines_are_skipped_on_request(own: Caller) -> None:
 
 def test_a_source_that_fails_in_the_middle_leaves_everything_unchanged(own: Caller) -> None:
     def broken() -> Iterator[bytes]:
-        yield from (line() for _ in range(600))
+        yield from many(600)
         assert Parcel.objects.count() == 500  # a batch is written
         raise OSError("the disk is gone")
 
@@ -261,7 +261,7 @@ def test_a_database_that_fails_in_the_middle_leaves_everything_unchanged(own: Ca
         return execute(sql, *args)
 
     with pytest.raises(OperationalError), transaction.atomic(), connection.execute_wrapper(fail_late):
-        import_lines(own.shop, [line(id="before", trackingId="N2"), *(line() for _ in range(1200))])
+        import_lines(own.shop, [line(id="before", trackingId="N2"), *many(1200)])
     assert snapshot() == before
     assert selects > 9
 
