@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from botocore.loaders import Loader
 from django.db import OperationalError, connection, connections
 from pytest_django.fixtures import Settings
 
@@ -117,7 +118,10 @@ def folder(settings: Settings, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bucket]:
-    with s3_server(tmp_path_factory.mktemp("s3")) as made:
+    read: dict[Any, Any] = {}
+    with s3_server(tmp_path_factory.mktemp("s3")) as made, pytest.MonkeyPatch.context() as patch:
+        # Each client would read botocore's descriptions of S3 anew, which takes longer than all else of a test.
+        patch.setattr(Loader, "_cache", property(lambda _: read, lambda *_: None), raising=False)
         yield made
 
 
