@@ -30,14 +30,13 @@ def duties(country_code: str, origin: str = "FR", product_code: str = "beta") ->
     return parcel
 
 
-@pytest.mark.parametrize("country_code", sorted(set(COUNTRIES) - {"FR", "SO", "GF", "GP", "MQ", "RE"}))
-def test_duties_are_paid_by_the_sender_where_the_page_lists_it_and_nowhere_else(country_code: str) -> None:
-    if country_code in DUTIES_PAID_TO:
-        assert duties(country_code)["ddp"] is True
-        return
-    with pytest.raises(RequestRejected) as caught:
-        duties(country_code)
-    assert caught.value.field == "customs.dutiesPaidBySender"
+def test_duties_are_paid_by_the_sender_where_the_page_lists_it_and_nowhere_else() -> None:
+    for country_code in sorted(set(COUNTRIES) - {"FR", "SO", "GF", "GP", "MQ", "RE"}):
+        if country_code in DUTIES_PAID_TO:
+            assert duties(country_code)["ddp"] is True, country_code
+            continue
+        with pytest.raises(RequestRejected, match=r"^customs\.dutiesPaidBySender: is "):
+            duties(country_code)
 
 
 @pytest.mark.parametrize(

@@ -27,15 +27,6 @@ def label_in(state: LabelState, own: Caller) -> ShippingLabel:
     return label
 
 
-def cases(*, are_sources: bool) -> list[tuple[Event, LabelState]]:
-    return [
-        (event, state)
-        for event, step in TRANSITIONS.items()
-        for state in LabelState
-        if (state in step.sources) is are_sources
-    ]
-
-
 def test_the_runbook_has_the_table() -> None:
     told = {
         event: (tuple(re.findall(r"\w+", sources)), target, key, effect.strip(), webhook, says)
@@ -54,7 +45,9 @@ def test_the_runbook_has_the_table() -> None:
     }
 
 
-@pytest.mark.parametrize(("event", "source"), cases(are_sources=True))
+@pytest.mark.parametrize(
+    ("event", "source"), [(event, source) for event, step in TRANSITIONS.items() for source in step.sources]
+)
 def test_a_transition_does_what_its_row_says(event: Event, source: LabelState, own: Caller) -> None:
     step, before = TRANSITIONS[event], value("label_transitions_total", carrier="beta", event=event)
     label = label_in(source, own)
@@ -72,12 +65,14 @@ def test_a_transition_does_what_its_row_says(event: Event, source: LabelState, o
     assert value("label_transitions_total", carrier="beta", event=event) == before + 1
 
 
-@pytest.mark.parametrize(("event", "source"), cases(are_sources=False))
-def test_from_any_other_state_nothing_happens(event: Event, source: LabelState, own: Caller) -> None:
+@pytest.mark.parametrize("source", LabelState)
+def test_from_any_other_state_nothing_happens(source: LabelState, own: Caller) -> None:
     label = label_in(source, own)
     before = ShippingLabel.objects.values().get()
-    assert not move(label, event)
-    assert (ShippingLabel.objects.values().get(), WebhookEvent.objects.count()) == (before, 0)
+    for event, step in TRANSITIONS.items():
+        if source not in step.sources:
+            assert not move(label, event), event
+            assert (ShippingLabel.objects.values().get(), WebhookEvent.objects.count()) == (before, 0), event
 
 
 def test_a_guard_that_is_not_true_of_the_row_keeps_it_as_it_is(own: Caller) -> None:
