@@ -193,7 +193,7 @@ def test_an_answer_does_not_wait_for_an_import(transactional_db: None, own: Call
 
 @pytest.mark.real_services
 def test_imports_and_answers_at_the_same_time_make_one_story_each(transactional_db: None, own: Caller) -> None:
-    count = 200
+    count = 100
 
     def lines(status: Status, hours_ago: float) -> list[bytes]:
         told = {"lastStatus": str(status), "lastStatusUpdatedAt": ms(hours_ago), "createdAt": ms(48), "events": []}
