@@ -3,6 +3,9 @@
 import io
 import re
 import zipfile
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, Permission, User
@@ -18,9 +21,10 @@ from parcels.models import Parcel
 from shops.staff.audit.models import AuditEntry
 from shops.staff.audit.recording import customer_digests
 from tests.labels.factories import LabelFactory
+from tests.support import pseudo
 from tests.support.api import Response
 from tests.support.canaries import canary, found_in
-from tests.support.desk import member, person, routes, rows
+from tests.support.desk import FRENCH, member, person, routes, rows
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
@@ -141,6 +145,16 @@ shops_webhookendpoint_xlsx            403  200  200  403  403  403  200
 view_on_site                          404  404  404  404  404  404  404
 """
 SEE_PERSONAL_DATA = ("Support", "root")
+SUPERUSERS = "auth_group_delete"  # Django's own page of what a group's removal takes along: it has no French
+# Pages beside those of the routes, which are read in French too.
+FURTHER = (
+    "/admin/customer/",
+    "/admin/list/",
+    "/admin/account/login/",
+    "/admin/account/factors/",
+    "/admin/nothing/",
+    "/admin/search/?q=nobody",
+)
 USERS = "/admin/auth/user/"
 
 
@@ -157,21 +171,38 @@ def unpacked(content: bytes) -> bytes:
         return b"".join(map(book.read, book.namelist()))
 
 
+def read_once(
+    page: Callable[..., HttpResponse], seen: set[int], request: Any, status: int, *texts: Any
+) -> HttpResponse:
+    """Refuse with the page for the first time only: it is the same for every address."""
+    is_first = status not in seen
+    seen.add(status)
+    return page(request, status, *texts) if is_first else HttpResponse(status=status)
+
+
 @pytest.mark.parametrize("who", WHO)
-def test_every_route_of_the_admin_has_its_status_and_shows_customers_to_some(
-    who: str, no_sidebar: None, monkeypatch: pytest.MonkeyPatch
+def test_every_route_of_the_admin_has_its_status_is_in_french_and_shows_customers_to_some(
+    who: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The page that refuses is the same for every address, and would take a third of the time.
-    monkeypatch.setattr(error_pages, "error_page", lambda request, status, *_: HttpResponse(status=status))
+    monkeypatch.setattr(error_pages, "error_page", partial(read_once, error_pages.error_page, set()))
     world, browser = rows(), member(who)
+    pseudo.install(monkeypatch)
     seen: dict[str, int] = {}
     shown: set[str] = set()
-    for name, address in routes(world):
-        answer = browser.get(address)
+    pages: dict[str, str] = {}
+    for name, address in [*routes(world), *zip(FURTHER, FURTHER, strict=True)]:
+        answer = browser.get(address, headers=FRENCH)
         seen[name] = answer.status_code
         if found_in(unpacked(answer.getvalue()) + str(answer.headers).encode()):
             shown.add(name)
-    assert seen == {name: statuses[WHO.index(who)] for name, statuses in expected().items()}
+        if name != SUPERUSERS and answer.headers.get("Content-Type", "").startswith("text/html"):
+            pages[address] = answer.getvalue().decode()
+    assert {name: status for name, status in seen.items() if name not in FURTHER} == {
+        name: statuses[WHO.index(who)] for name, statuses in expected().items()
+    }
+    known = pseudo.data_words()
+    found = {address: sorted(set(pseudo.untranslated(page, known))) for address, page in pages.items()}
+    assert {address: texts for address, texts in found.items() if texts} == {}
     assert bool(shown) == (who in SEE_PERSONAL_DATA)
     assert who != "Support" or shown >= {"parcels_parcel_change", "parcels_parcel_xlsx", "labels_shippinglabel_xlsx"}
 

@@ -34,6 +34,7 @@ from tests.support.factories import (
     import_lines,
 )
 
+FRENCH = {"Accept-Language": "fr-FR,fr;q=0.9,en;q=0.5"}
 QUERIES = {"autocomplete": {"app_label": "shops", "model_name": "accesstoken", "field_name": "shop", "term": ""}}
 
 

@@ -1,70 +1,27 @@
-"""The staff's pages in French and English: no text without a French one, and an API that knows no language."""
+"""French and English: no text without a French one, and an API that knows no language; test_roles reads the pages."""
 
 import io
 import re
-from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from django.conf import settings
-from django.http import HttpResponse
 from django.test import Client
 from django.utils import translation
 from django.utils.formats import date_format
 from django.utils.translation import trans_real
 
-from config import error_pages
 from shops.staff.display_texts import number
-from tests.config.test_roles import WHO
 from tests.support import pseudo
 from tests.support.api import Caller
-from tests.support.desk import member, routes, rows
+from tests.support.desk import FRENCH, member, routes, rows
 from tests.support.paths import PARCELS, SEARCH
 
 CATALOGUE = Path(settings.LOCALE_PATHS[0], "fr", "LC_MESSAGES", "django.po")
-# Scripts' texts and choices; and Django's own page of what a group's removal takes along, which superusers alone open.
-NOT_READ = {"jsi18n", "autocomplete", "auth_group_delete"}
-FRENCH = {"Accept-Language": "fr-FR,fr;q=0.9,en;q=0.5"}
-PAGES = (
-    "/admin/customer/",
-    "/admin/list/",
-    "/admin/account/login/",
-    "/admin/account/factors/",
-    "/admin/nothing/",
-    "/admin/search/?q=nobody",
-)
-
-
-def read_once(
-    page: Callable[..., HttpResponse], seen: set[int], request: Any, status: int, *texts: Any
-) -> HttpResponse:
-    """Refuse with the page for the first time only: it is the same for every address."""
-    is_first = status not in seen
-    seen.add(status)
-    return page(request, status, *texts) if is_first else HttpResponse(status=status)
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("who", WHO)
-def test_every_page_is_in_french_for_every_role(who: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    world, browser = rows(), member(who)
-    monkeypatch.setattr(error_pages, "error_page", partial(read_once, error_pages.error_page, set()))
-    pseudo.install(monkeypatch)
-    addresses = [address for name, address in routes(world) if name not in NOT_READ]
-    pages = {}
-    for address in [*addresses, *PAGES]:
-        answer = browser.get(address, headers=FRENCH)
-        if answer.headers.get("Content-Type", "").startswith("text/html"):
-            pages[address] = answer.getvalue().decode()
-    known = pseudo.data_words()
-    found = {address: sorted(set(pseudo.untranslated(page, known))) for address, page in pages.items()}
-    assert {address: texts for address, texts in found.items() if texts} == {}
 
 
 def test_every_text_that_is_marked_has_a_french_one_and_the_compiled_catalogue_is_that_of_the_texts() -> None:
