@@ -50,29 +50,24 @@ def test_a_number_out_of_range_is_refused(option: str, said: str) -> None:
         call_command("serve", option)
 
 
-FREE, ANOTHER = "a free port", "another free port"
+@pytest.mark.parametrize(("place", "why"), [("/etc/passwd", "EACCES"), ("/proc/labels", "ENOENT")])
+def test_a_folder_that_can_not_be_written_to_is_refused(place: str, why: str, settings: Settings) -> None:
+    folder = {"BACKEND": "labels.pdfs.folder.LabelFolder", "OPTIONS": {"location": place}}
+    settings.STORAGES = settings.STORAGES | {"labels": folder}
+    with pytest.raises(CommandError, match=rf"LABELS_DIR needs a folder that the service may write to \({why}\)"):
+        call_command("serve", port=free_port())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "settings", "said"),
-    [
-        (["--threads", "0"], {}, "0 threads can't be served with: needs 1 to 1000"),
-        ([], {"LABELS_DIR": "/etc/passwd"}, "LABELS_DIR needs a folder that the service may write to (EACCES)"),
-        ([], {"LABELS_DIR": "/proc/labels"}, "LABELS_DIR needs a folder that the service may write to (ENOENT)"),
-        (["--port", FREE], {"METRICS_PORT": FREE}, f"METRICS_PORT is the public port {FREE}: it needs one of its own"),
-        (
-            ["--port", FREE],
-            {"METRICS_PORT": ANOTHER, "PROMETHEUS_MULTIPROC_DIR": "/etc/passwd/x"},
-            "PROMETHEUS_MULTIPROC_DIR can't be used",
-        ),
-    ],
-)
-def test_a_refused_start_is_one_line(
-    arguments: list[str], settings: dict[str, str], said: str, transactional_db: None
-) -> None:
-    ports = {name: str(free_port()) for name in (FREE, ANOTHER)}
-    words = [ports.get(word, word) for word in arguments]
-    variables = {name: ports.get(value, value) for name, value in settings.items()}
-    code, out, err = run_command("serve", *words, stdin=b"", **variables)
+def test_metrics_need_a_port_and_a_folder_of_their_own(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.METRICS_PORT = port = free_port()
+    with pytest.raises(CommandError, match=f"METRICS_PORT is the public port {port}: it needs one of its own"):
+        call_command("serve", port=port)
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", "/etc/passwd/x")
+    with pytest.raises(CommandError, match="PROMETHEUS_MULTIPROC_DIR can't be used"):
+        call_command("serve", port=free_port())
+
+
+def test_a_refused_start_is_one_line(transactional_db: None) -> None:
+    code, out, err = run_command("serve", "--threads", "0")
     assert (code, out) == (1, "")
-    assert said.replace(FREE, ports[FREE]) in err.splitlines()[-1]
+    assert "0 threads can't be served with: needs 1 to 1000" in err.splitlines()[-1]
