@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
@@ -27,7 +28,7 @@ from shops import tokens
 from shops.contracts.models import CarrierContract
 from shops.management.base import Command
 from shops.models import AccessToken, Shop
-from tests.shops.commands import run_here
+from tests.shops.commands import run_here, standard_input
 from tests.support.api import Caller
 from tests.support.factories import AccessTokenFactory, ParcelLineFactory, ShopFactory
 from tests.support.paths import SEARCH
@@ -117,17 +118,18 @@ def assert_one_line(code: int, out: str, err: str) -> None:
     assert len(err.splitlines()) == 1
 
 
-def run_writing_to(output: str, *arguments: str, stdin: bytes = b"") -> tuple[int, str]:
+def run_writing_to(output: str, *arguments: str) -> tuple[int, str]:
     """Run a command with its standard output sent elsewhere by the shell; return its exit code and standard error."""
     command = ["sh", "-c", f'exec "$0" "$@" {output}', sys.executable, "manage.py", *arguments]
-    done = subprocess.run(command, cwd=ROOT, env=environment(), input=stdin, capture_output=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
     lines = [line for line in done.stderr.decode().splitlines(keepends=True) if '"service.start"' not in line]
     return done.returncode, "".join(lines)
 
 
 MAKING: dict[str, tuple[list[str], bytes]] = {
     "a shop": (["create_shop", "Shop"], b""),
-    "a token": (["create_token", "shop"], b""),
     "a contract": (
         ["configure_carrier", "shop", "beta", "--account-number", "842137", "--password-stdin", "--all-products"],
         b"secret",
@@ -136,20 +138,23 @@ MAKING: dict[str, tuple[list[str], bytes]] = {
 }
 
 
-CLOSED, FULL = (">&-", "is closed"), (">/dev/full", "No space left on device")
-
-
-@pytest.mark.parametrize(
-    ("output", "why", "arguments", "stdin"),
-    [(*CLOSED, *making) for making in MAKING.values()] + [(*FULL, *MAKING["a token"])],
-    ids=[*MAKING, "a token on a full disk"],
-)
-def test_nothing_is_created_if_its_identifier_can_not_be_printed(
-    transactional_db: None, output: str, why: str, arguments: list[str], stdin: bytes
-) -> None:
+@pytest.mark.parametrize(("output", "why"), [(">&-", "is closed"), (">/dev/full", "No space left on device")])
+def test_no_token_is_created_if_it_can_not_be_printed(transactional_db: None, output: str, why: str) -> None:
     ShopFactory(id="shop")
-    code, err = run_writing_to(output, *arguments, stdin=stdin)
+    code, err = run_writing_to(output, "create_token", "shop")
     assert (code, err) == (1, f"CommandError: standard output: {why}\n")
+    assert AccessToken.objects.count() == 0
+
+
+@pytest.mark.parametrize(("arguments", "stdin"), MAKING.values(), ids=MAKING)
+def test_nothing_is_created_if_its_identifier_can_not_be_printed(db: None, arguments: list[str], stdin: bytes) -> None:
+    ShopFactory(id="shop")
+    with (
+        redirect_stdout(None),
+        standard_input(stdin),
+        pytest.raises(CommandError, match=r"^standard output: is closed$"),
+    ):
+        call_command(*arguments)
     assert [model.objects.count() for model in (Shop, AccessToken, CarrierContract, Parcel)] == [1, 0, 0, 0]
 
 
