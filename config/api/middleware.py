@@ -1,26 +1,21 @@
-"""Middleware: request id, API headers and log line for every request; Django's own for the admin only."""
+"""Middleware: request id, API headers and log line for every request; public pages apart from the admin's."""
 
 import time
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.auth.views import redirect_to_login
-from django.contrib.messages.middleware import MessageMiddleware
-from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.exceptions import BadRequest, DisallowedHost
 from django.core.handlers.exception import convert_exception_to_response
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect, QueryDict
-from django.middleware.common import CommonMiddleware
-from django.middleware.csrf import CsrfViewMiddleware
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.middleware.security import SecurityMiddleware
 from django.template.response import SimpleTemplateResponse
 from django.urls import resolve, reverse
 
 from config.api import bodies, request_record
-from config.api.admin_hosts import is_admin, is_served
+from config.api.admin_hosts import ADMIN, is_served
 from config.api.errors import error_response, plain_response
 from config.api.policies import ADMIN_POLICY, check_host
 from shops.api.errors.exceptions import ApiError
@@ -109,68 +104,24 @@ def record(request: HttpRequest, response: HttpResponse, duration_s: float) -> N
     )
 
 
-class AdminOnly:
-    """Skips a Django middleware outside the admin: nothing else has a session or a form."""
+class Pages:
+    """Answers public pages; the middleware after it is the admin's: nothing else has a session or a form.
 
-    if TYPE_CHECKING:
-        get_response: Any  # of the Django middleware it is mixed into
+    A wrong host name is refused, and what is not served under a right one is answered as an unknown path.
+    """
 
-    def __call__(self, request: HttpRequest) -> Any:
-        if is_admin(request):
-            return super().__call__(request)  # type: ignore[misc]  # as above
-        return self.get_response(request)
+    def __init__(self, get_response: GetResponse) -> None:
+        self.admin = get_response
 
-
-class Common(CommonMiddleware):
-    """Django's common middleware, which refuses a foreign port too."""
-
-    def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
+    def __call__(self, request: HttpRequest) -> HttpResponse:
         check_host(request)
-        return super().process_request(request)
-
-
-class AdminPolicy:
-    """Sets the admin's content security policy, where a view has none of its own."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response: HttpResponse = self.get_response(request)
-        if is_admin(request):
-            response.headers.setdefault("Content-Security-Policy", ADMIN_POLICY)
-        return response
-
-
-class Sessions(AdminOnly, SessionMiddleware):
-    """Django's sessions, for the admin."""
-
-
-class Authentication(AdminOnly, AuthenticationMiddleware):
-    """Django's log-in, for the admin."""
-
-
-class Messages(AdminOnly, MessageMiddleware):
-    """Django's messages, for the admin."""
-
-
-class Csrf(AdminOnly, CsrfViewMiddleware):
-    """Django's CSRF protection, for the admin; the API takes its token from a header that no form can set."""
-
-    def process_view(self, request: HttpRequest, *args: Any) -> Any:
-        return super().process_view(request, *args) if is_admin(request) else None
-
-
-class Hosts:
-    """Answers 404 to a page that is not served under the request's host name, as to an unknown path."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        if settings.ADMIN_HOSTS and not is_served(request):
+        if not is_served(request):
             raise Http404
-        return self.get_response(request)
+        if not request.path_info.startswith(ADMIN):
+            return call_view(request)
+        response = self.admin(request)
+        response.headers.setdefault("Content-Security-Policy", ADMIN_POLICY)  # unless a view has one of its own
+        return response
 
 
 class Forms:
@@ -183,14 +134,13 @@ class Forms:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if is_admin(request):
-            # A cookie can hold any character in its escaped form; the session's is looked up in the database.
-            refuse_nul(request.path_info, *request.COOKIES.values(), *words(request.GET))
+        # A cookie can hold any character in its escaped form; the session's is looked up in the database.
+        refuse_nul(request.path_info, *request.COOKIES.values(), *words(request.GET))
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *args: Any) -> HttpResponse | None:
         """Read a form that its view wants; one of a stranger is answered unread, as the admin itself would."""
-        if request.method != "POST" or not is_admin(request):
+        if request.method != "POST":
             return None
         is_public = request.resolver_match is not None and request.resolver_match.view_name in PUBLIC_FORMS
         if not is_public and not request.user.is_staff:

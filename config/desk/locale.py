@@ -7,7 +7,6 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy
 
-from config.api.admin_hosts import is_admin
 from shops.staff import days
 
 
@@ -21,8 +20,6 @@ class StaffLocale:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if not is_admin(request):
-            return self.get_response(request)
         language = translation.get_language_from_request(request)
         with translation.override(language), timezone.override(days.zone()):
             response = self.get_response(request)

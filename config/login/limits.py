@@ -1,17 +1,38 @@
 """Limits of log-ins, counted with the rate limit's counter before a password is hashed or a code is compared."""
 
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import wraps
+from typing import Any
+
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
 from config.login.devices import current_device, own_device
-from config.login.refused import too_many
+from config.login.refused import too_busy, too_many
 from shops.api import throttling
+from shops.api.concurrency import ConcurrencyLimit
 
 WINDOW_S = 300
 OF_ADDRESS, OF_NETWORK, OF_USER_NAME, OF_DEVICE = 20, 60, 10, 10
 OF_PAGES = 3  # times as often may the page be shown, which costs 10 ms
 OF_CODES = 5  # of a user: three of a million TOTP codes are right at a time
 blocked = throttling.ExhaustedSenders(rechecks=False)
+logins = ConcurrencyLimit(2, too_busy)  # one whose password is hashed, and one that comes before or after it
+
+
+def two_at_a_time(view: Callable[..., Any], *methods: str) -> Callable[..., Any]:
+    """Let two log-ins, by these methods, into a view at a time; known devices have places of their own.
+
+    A view is called once the form is read: one that never ends would keep a place.
+    """
+
+    @wraps(view)
+    def limited(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        with logins.hold(bool(current_device.get())) if request.method in methods else nullcontext():
+            return view(request, *args, **kwargs)
+
+    return limited
 
 
 def count_sender(request: HttpRequest, *, is_attempt: bool) -> None:

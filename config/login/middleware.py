@@ -9,13 +9,11 @@ from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from config.api.admin_hosts import is_admin
 from config.login import factors
 from config.login.refused import LoginRefusedError, refusal_page
 from config.login.sessions import keep_or_end
 from config.postgresql.planning import planned_for_values
 from shops.api import throttling
-from shops.api.errors.exceptions import ApiError
 from shops.staff.audit.models import Channel
 from shops.staff.audit.recording import Actor, acting, current_actor
 
@@ -27,22 +25,20 @@ SET_UP = frozenset(
 
 
 class Account:
-    """allauth's middleware, for the admin; answers refused log-ins with a page."""
+    """allauth's middleware, which answers refused log-ins with a page."""
 
     def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
         self.allauth = AccountMiddleware(get_response)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.allauth(request) if is_admin(request) else self.get_response(request)
+        response: HttpResponse = self.allauth(request)
+        return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, LoginRefusedError):
             return refusal_page(exception)
-        if is_admin(request) and not isinstance(exception, ApiError):
-            answer: HttpResponse | None = self.allauth.process_exception(request, exception)
-            return answer
-        return None
+        answer: HttpResponse | None = self.allauth.process_exception(request, exception)
+        return answer
 
 
 class StaffSession:
@@ -52,14 +48,12 @@ class StaffSession:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if not is_admin(request):
-            return self.get_response(request)
         with acting(Actor("", Channel.ADMIN, throttling.client_address(request))), planned_for_values():
             return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *args: Any) -> HttpResponse | None:
         """Do so once the form is read and its CSRF token accepted, which need no query."""
-        if not is_admin(request) or not request.user.is_authenticated:
+        if not request.user.is_authenticated:
             return None
         keep_or_end(request)
         name, user_id = request.user.get_username(), request.user.pk

@@ -125,7 +125,7 @@ def test_the_page_is_limited_too(clock: Clock) -> None:
 
 
 def test_a_form_that_is_still_being_sent_takes_no_place(ada: Staff, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("config.login.rate_limit.logins.share", 1)
+    monkeypatch.setattr("config.login.limits.logins.share", 1)
     inner: list[int] = []
 
     class Slow(BytesIO):
