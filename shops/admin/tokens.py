@@ -1,13 +1,13 @@
 """The admin's pages of access tokens."""
 
 from operator import methodcaller
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
@@ -26,29 +26,33 @@ from shops.staff.masking import may_see
 from shops.staff.pages import page_of
 from shops.staff.unfold_classes import AutocompleteSelectFilter, TabularInline
 
-EXPIRED = Q(expires_at__lte=Now())
-ASKED_FOR = Q(last_four="", revoked_at=None) & ~Q(asked_by="")
-STATES = {
-    "valid": ("success", Q(revoked_at=None, shop__is_active=True) & ~EXPIRED & ~ASKED_FOR),
-    "asked for": ("info", ASKED_FOR),
-    "revoked": ("danger", Q(revoked_at__isnull=False)),
-    "expired": ("warning", Q(revoked_at=None) & EXPIRED),
-    "shop inactive": ("warning", Q(revoked_at=None, shop__is_active=False) & ~EXPIRED),
+COLOURS = {
+    "valid": "success",
+    "asked for": "info",
+    "revoked": "danger",
+    "expired": "warning",
+    "shop inactive": "warning",
 }
+STATE = Case(
+    When(revoked_at__isnull=False, then=Value("revoked")),
+    When(~Q(asked_by=""), last_four="", then=Value("asked for")),
+    When(expires_at__lte=Now(), then=Value("expired")),
+    When(shop__is_active=False, then=Value("shop inactive")),
+    default=Value("valid"),
+)
 
 
-def state_label(token: AccessToken) -> str:
-    """Render a token's state as a coloured label."""
-    name = "valid"
-    if token.revoked_at:
-        name = "revoked"
-    elif token.is_asked_for:
-        name = "asked for"
-    elif token.is_expired:
-        name = "expired"
-    elif not token.shop.is_active:
-        name = "shop inactive"
-    return badge(name, STATES[name][0])
+class WithState:
+    """Finds tokens with their state, and shows it."""
+
+    if not TYPE_CHECKING:  # typed as in the class it is mixed into
+
+        def get_queryset(self, request: HttpRequest) -> QuerySet[AccessToken]:
+            return super().get_queryset(request).annotate(state=STATE)
+
+    @admin.display(description=gettext_lazy("state"))
+    def state(self, token: Any) -> str:
+        return badge(token.state, COLOURS[token.state])
 
 
 def admin_link(text: str, address: str) -> str:
@@ -56,7 +60,7 @@ def admin_link(text: str, address: str) -> str:
     return format_html('<a class="shop-link" href="{}">{}</a>', address, text)
 
 
-class TokenInline(ReadOnly, TabularInline[AccessToken, Shop]):
+class TokenInline(ReadOnly, WithState, TabularInline[AccessToken, Shop]):
     """A shop's tokens; each links to its page."""
 
     model = AccessToken
@@ -68,16 +72,9 @@ class TokenInline(ReadOnly, TabularInline[AccessToken, Shop]):
         super().__init__(*args, **kwargs)
         self.hide_title = True  # unfold 0.91's name; later ones warn of it in a class
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[AccessToken]:
-        return super().get_queryset(request).select_related("shop")
-
     @admin.display(description=gettext_lazy("id"))
     def link(self, token: AccessToken) -> str:
         return admin_link(token.id, page_of(token))
-
-    @admin.display(description=gettext_lazy("state"))
-    def state(self, token: AccessToken) -> str:
-        return state_label(token)
 
 
 class StateFilter(OptionFilter):
@@ -85,10 +82,7 @@ class StateFilter(OptionFilter):
 
     title = gettext_lazy("state")
     parameter_name = "state"
-    options = {
-        name: (gettext_lazy(name.capitalize()), methodcaller("filter", condition))
-        for name, (_, condition) in STATES.items()
-    }
+    options = {name: (gettext_lazy(name.capitalize()), methodcaller("filter", state=name)) for name in COLOURS}
 
 
 class TokenForm(forms.ModelForm[AccessToken]):
@@ -105,7 +99,7 @@ class TokenForm(forms.ModelForm[AccessToken]):
 
 
 @admin.register(AccessToken)
-class AccessTokenAdmin(IssuedAdmin[AccessToken]):
+class AccessTokenAdmin(WithState, IssuedAdmin[AccessToken]):
     """Tokens; one of a user who may not see what it shows is asked for, and a colleague gives it."""
 
     form = TokenForm
@@ -179,9 +173,9 @@ class AccessTokenAdmin(IssuedAdmin[AccessToken]):
         return self.page(request, "shops/issued.html", context)
 
     @admin.action(description=gettext_lazy("Give a token that was asked for"), permissions=["change"])
-    def give(self, request: HttpRequest, queryset: QuerySet[AccessToken]) -> HttpResponse | None:
+    def give(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Show the text of a token that a colleague asked for: two make it, or one who sees customers anyway."""
-        chosen = list(queryset.filter(ASKED_FOR).select_related("shop")[:2])
+        chosen = list(queryset.filter(state="asked for").select_related("shop")[:2])
         if len(chosen) != 1:
             messages.warning(request, gettext("Choose one token that is asked for."))
             return None
@@ -193,7 +187,7 @@ class AccessTokenAdmin(IssuedAdmin[AccessToken]):
             messages.warning(request, gettext("A colleague was faster."))
             return None
         self.log_change(request, token, f"Given, as {token.asked_by} asked for it.")
-        token.secret = secret  # type: ignore[attr-defined]  # for this answer alone
+        token.secret = secret  # for this answer alone
         return self.show_secret(request, token)
 
     @admin.action(description=gettext_lazy("Revoke"), permissions=["change"])
@@ -217,7 +211,3 @@ class AccessTokenAdmin(IssuedAdmin[AccessToken]):
         names = ", ".join(map(str, tokens))
         messages.success(request, text.format(token_cache_ttl_s=TOKEN_CACHE_TTL_S, names=names))
         return None
-
-    @admin.display(description=gettext_lazy("state"))
-    def state(self, token: AccessToken) -> str:
-        return state_label(token)
