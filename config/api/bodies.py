@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
@@ -22,25 +23,11 @@ DRAINED_AT_ONCE_BYTES = 64 * 1024
 SPARE_THREADS = 2  # of a process, kept free of waiting for clients and carriers
 
 
-class BodyTooLargeError(ApiError):
-    """A body above the limit."""
-
-    def __init__(self, limit_bytes: int) -> None:
-        super().__init__(BODY_TOO_LARGE, limit_bytes=limit_bytes, limit_kib=limit_bytes // 1024)
+def too_large(limit_bytes: int) -> ApiError:
+    return ApiError(BODY_TOO_LARGE, limit_bytes=limit_bytes, limit_kib=limit_bytes // 1024)
 
 
-class BodyCutShortError(ApiError):
-    """A body that ended before its announced length: the client went away."""
-
-    def __init__(self) -> None:
-        super().__init__(BODY_CUT_SHORT)
-
-
-class TooBusyError(ApiError):
-    """No thread is left to wait for a body, or for one of this sender."""
-
-    def __init__(self) -> None:
-        super().__init__(TOO_BUSY)
+too_busy = partial(ApiError, TOO_BUSY)  # no thread is left to wait for a body, or for one of this sender
 
 
 class Utf8Request(WSGIRequest):
@@ -83,7 +70,7 @@ class BodyReadLimit(ConcurrencyLimit):
     """
 
     def __init__(self) -> None:
-        super().__init__(0, TooBusyError)
+        super().__init__(0, too_busy)
         self.limit(threads=sys.maxsize)
 
     def limit(self, *, threads: int) -> None:
@@ -97,7 +84,7 @@ class BodyReadLimit(ConcurrencyLimit):
 
 
 body_reads = BodyReadLimit()
-public_form_reads = ConcurrencyLimit(2, TooBusyError)  # forms that anyone may send leave places for orders
+public_form_reads = ConcurrencyLimit(2, too_busy)  # forms that anyone may send leave places for orders
 
 
 def announced_length(environ: Mapping[str, Any]) -> int:
@@ -106,9 +93,9 @@ def announced_length(environ: Mapping[str, Any]) -> int:
 
 
 def receive_json(environ: Mapping[str, Any], read: Callable[[int], bytes], *, sender: str) -> bytes:
-    """Read an API request's body; raise TooBusyError, BodyCutShortError or BodyTooLargeError."""
+    """Read an API request's body; raise ApiError if it is too large or cut short, or no thread is left for it."""
     if announced_length(environ) > MAX_DRAINED_BYTES:
-        raise BodyTooLargeError(MAX_JSON_BYTES)
+        raise too_large(MAX_JSON_BYTES)
     with body_reads.hold(sender):
         body = read(MAX_JSON_BYTES + 1)
         if len(body) > MAX_JSON_BYTES:
@@ -125,7 +112,7 @@ def drain(read: Callable[[int], bytes]) -> None:
 def receive_form(request: HttpRequest, *, limit_bytes: int, is_public: bool = False) -> None:
     """Read a form's body into the request; raise as `receive_json` does."""
     if announced_length(request.META) > limit_bytes:
-        raise BodyTooLargeError(limit_bytes)
+        raise too_large(limit_bytes)
     with public_form_reads.hold() if is_public else nullcontext(), body_reads.hold():
         body = request.body
     checked(body, request.META, limit_bytes)
@@ -133,9 +120,9 @@ def receive_form(request: HttpRequest, *, limit_bytes: int, is_public: bool = Fa
 
 def checked(body: bytes, environ: Mapping[str, Any], limit_bytes: int) -> bytes:
     if len(body) > limit_bytes:
-        raise BodyTooLargeError(limit_bytes)
+        raise too_large(limit_bytes)
     if len(body) < announced_length(environ):
-        raise BodyCutShortError
+        raise ApiError(BODY_CUT_SHORT)  # the client went away
     return body
 
 
