@@ -14,7 +14,6 @@ from shops.staff.filters import ColumnFilter, ModeFilter, MultiChoiceFilter, Per
 from shops.staff.unfold_classes import AutocompleteSelectFilter
 from shops.webhooks.event_types import EVENT_TYPES
 from shops.webhooks.models import DeliveryState, WebhookDelivery
-from shops.webhooks.replaying import replay
 
 COLOURS = {DeliveryState.QUEUED: "info", DeliveryState.DELIVERED: "success", DeliveryState.DEAD: "danger"}
 
@@ -73,7 +72,7 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
     @admin.action(description=gettext_lazy("Deliver again"), permissions=["replay"])
     def replay(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> None:
         chosen = list(queryset)
-        count = replay(WebhookDelivery.objects.filter(id__in=[each.id for each in chosen]))
+        count = WebhookDelivery.objects.filter(id__in=[each.id for each in chosen]).replay()
         for delivery in chosen:
             self.log_change(request, delivery, "Delivered again.")
         text = gettext(

@@ -20,9 +20,8 @@ from shops.staff.filters import ModeFilter, OptionFilter
 from shops.staff.unfold_classes import AutocompleteSelectFilter, SplitDateTime
 from shops.webhooks import endpoints
 from shops.webhooks.event_types import SUBSCRIBABLE
-from shops.webhooks.models import WebhookEndpoint
+from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from shops.webhooks.public_addresses import UrlError, check_url
-from shops.webhooks.replaying import replay_since
 
 URL_SHOWN = 40
 COLOURS = {"active": "success", "failing": "warning", "disabled": "danger", "paused": "info", "revoked": "default"}
@@ -182,7 +181,8 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
             return self.ask(request, "replay", rows, title=title, explanation=text, form=form)
         since = form.cleaned_data["since"]
         done = gettext("Queued again since {since:%F %T}:").format(since=since)
-        self.for_each(request, queryset, lambda each: replay_since(each, since), done)
+        told = WebhookDelivery.objects.filter(created_at__gte=since)
+        self.for_each(request, queryset, lambda each: told.filter(endpoint=each).replay(), done)
         return None
 
     def for_each(

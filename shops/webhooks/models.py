@@ -208,6 +208,14 @@ class WebhookDeliveryQuerySet(ForShop):
         """Queued deliveries that no process makes now."""
         return self.queued().exclude(leased_until__gt=clock.Now())
 
+    def replay(self) -> int:
+        """Queue these deliveries again, with all their attempts; those of revoked endpoints stay. Return how many.
+
+        What is queued already is due at once.
+        """
+        idle = self.filter(endpoint__revoked_at=None).exclude(leased_until__gt=clock.Now())
+        return idle.update(state=DeliveryState.QUEUED, attempts=0, due_at=clock.Now())
+
 
 class WebhookDelivery(models.Model):
     """One event for one endpoint, from the transaction of the change that it tells of."""

@@ -18,7 +18,6 @@ from shops.webhooks import claims, delivering, endpoints, retries
 from shops.webhooks.delivering import deliver_due
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 from shops.webhooks.outcomes import record
-from shops.webhooks.replaying import replay, replay_since
 from shops.webhooks.sending import Outcome
 from tests.carriers.support.broken_answers import FLOODS
 from tests.carriers.support.servers import dripping, once, serving, silent
@@ -350,7 +349,7 @@ def test_after_a_revocation_nothing_is_delivered_and_nothing_comes_back(
     assert endpoints.revoke(endpoint)
     assert not endpoints.revoke(endpoint)
     assert (row().state, row().last_reason) == ("dead", "revoked")
-    assert replay(WebhookDelivery.objects.all()) == 0
+    assert WebhookDelivery.objects.all().replay() == 0
     assert deliver_due() == 0
     assert receiver.connections == 0
 
@@ -374,7 +373,7 @@ def test_a_replay_has_the_same_message_id_and_all_its_attempts(endpoint: Webhook
     sent = {each.id: each.body for each in receiver.received}
     receiver.received.clear()
     for _ in range(2):  # what is queued already is only due at once
-        assert replay_since(endpoint, timezone.now() - timedelta(hours=1)) == 2
+        assert endpoint.deliveries.filter(created_at__gte=timezone.now() - timedelta(hours=1)).replay() == 2
     deliver_due()
     assert [each.data["code"] for each in receiver.received] == ["1", "2"]
     assert all(sent[each.id] == each.body for each in receiver.received)
