@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import yaml
 
-from carriers.products import PRODUCTS
 from config import __version__
+from config.docs.generated_tables import products
 from config.docs.openapi import schemas
 from config.docs.openapi.responses import answers
 from config.docs.openapi.webhooks import webhooks
@@ -66,21 +66,11 @@ def operations(path: Json) -> Iterator[tuple[str, Json]]:
     methods = ", ".join(METHODS[method] for method in path)
     for method, operation in path.items():
         made = {"security": source()["security"]} | operation
-        made["description"] = made["description"].replace("{products}", product_table())
+        made["description"] = made["description"].replace("{products}", products())
         made["parameters"] = [one for each in made.get("parameters", ()) for one in schemas.parameters(each)]
         made["responses"] = answers(made, methods)
         del made["errors"]
         yield method, {name: part for name, part in made.items() if part}
-
-
-def product_table() -> str:
-    rows = (
-        f"| `{product.code}` | {product.carrier} | {product.meaning} | {'yes' if product.needs_pickup_point else 'no'}"
-        f" | {product.max_weight_kg} kg |"
-        for product in PRODUCTS.values()
-    )
-    head = "| productCode | carrierCode | meaning | pickup point | maximum weight per parcel |\n|---|---|---|---|---|"
-    return "\n".join([head, *rows])
 
 
 def as_yaml(document: Json) -> bytes:
