@@ -10,7 +10,6 @@ from shops.api.serializer_fields import (
     AnyField,
     ArrayField,
     ChoiceField,
-    IntegerField,
     ListOfField,
     NumberField,
     ObjectSerializer,
@@ -22,21 +21,21 @@ from shops.api.serializer_fields import (
 
 Read = Callable[[Any], Any]
 
+
+def is_typed(field: StrictField) -> str:
+    return " or ".join(f"type(v) is {each.__name__}" for each in field.python_types)
+
+
 # By the function of a field that reads a value: the condition for a value `v` that it returns as it is.
 CONDITIONS: Final[dict[Any, Callable[[Any], str]]] = {
     StringField.to_internal_value: lambda field: (
         f"type(v) is str and {field.min_length} <= len(v) <= {field.max_length} and '\\0' not in v"
     ),
     ChoiceField.to_internal_value: lambda field: f"type(v) is str and v in { {str(each) for each in field.choices} }",
-    IntegerField.to_internal_value: lambda field: f"type(v) is int and {field.min_value} <= v <= {field.max_value}",
-    NumberField.to_internal_value: lambda field: (
-        f"(type(v) is int or type(v) is float) and {field.min_value} <= v <= {field.max_value}"
-    ),
+    NumberField.to_internal_value: lambda field: f"({is_typed(field)}) and {field.min_value} <= v <= {field.max_value}",
     ArrayField.to_internal_value: lambda _: "type(v) is list and (not v or writable(v) is v)",
     AnyField.to_internal_value: lambda _: "v is not None and writable(v) is v",
-    StrictField.to_internal_value: lambda field: " or ".join(
-        f"type(v) is {each.__name__}" for each in field.python_types
-    ),
+    StrictField.to_internal_value: is_typed,
 }
 
 

@@ -111,7 +111,7 @@ class NumberField(StrictField):
     """A JSON number; an integer stays an integer, and has at most 64 bits unless other bounds are given."""
 
     json_type = "a number"
-    python_types = (int, float)
+    python_types: tuple[type, ...] = (int, float)
 
     def __init__(self, *, min_value: int = -(2**63), max_value: int = 2**64 - 1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -152,22 +152,14 @@ class CentsField(AmountField):
         return euros
 
 
-class IntegerField(StrictField):
+class IntegerField(NumberField):
     """A JSON integer that every reader can represent exactly."""
 
     json_type = "an integer"
     python_types = (int,)
 
     def __init__(self, *, min_value: int = -MAX_SAFE_INTEGER, max_value: int = MAX_SAFE_INTEGER, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.min_value = min_value
-        self.max_value = max_value
-
-    def to_internal_value(self, data: Any) -> int:
-        number: int = super().to_internal_value(data)
-        if not self.min_value <= number <= self.max_value:
-            raise serializers.ValidationError(f"must be from {self.min_value} to {self.max_value}.")
-        return number
+        super().__init__(min_value=min_value, max_value=max_value, **kwargs)
 
 
 class BooleanField(StrictField):

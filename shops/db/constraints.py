@@ -5,16 +5,13 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations import AddConstraint
 from django.db.migrations.state import ProjectState
 
+from shops.db.indexes import Concurrently
 
-class AddConstraintNotValid(operations.AddConstraintNotValid):
+
+class AddConstraintNotValid(Concurrently, operations.AddConstraintNotValid):
     """Adds a check for rows from now on, without reading the others on PostgreSQL; elsewhere it is AddConstraint."""
 
-    def database_forwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        is_postgresql = schema_editor.connection.vendor == "postgresql"
-        usual = operations.AddConstraintNotValid if is_postgresql else AddConstraint
-        usual.database_forwards(self, app_label, schema_editor, from_state, to_state)
+    usual, concurrent = AddConstraint, operations.AddConstraintNotValid
 
 
 class ValidateConstraint(operations.ValidateConstraint):

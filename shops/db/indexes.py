@@ -3,6 +3,7 @@
 from django.contrib.postgres import operations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations import AddIndex, RemoveIndex
+from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 from django.db.models import Index, Q
 from django.db.models.functions import Lower, Upper
@@ -20,8 +21,8 @@ def index_of_both_cases(column: str, name: str) -> Index:
 class Concurrently:
     """An operation that does not block writes on PostgreSQL; elsewhere it is the one of `usual`."""
 
-    usual: type[AddIndex | RemoveIndex]
-    concurrent: type[AddIndex | RemoveIndex]
+    usual: type[Operation]
+    concurrent: type[Operation]
 
     def database_forwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
@@ -33,7 +34,7 @@ class Concurrently:
     ) -> None:
         self.kind(schema_editor).database_backwards(self, app_label, schema_editor, from_state, to_state)  # type: ignore[arg-type]  # a subclass of both
 
-    def kind(self, schema_editor: BaseDatabaseSchemaEditor) -> type[AddIndex | RemoveIndex]:
+    def kind(self, schema_editor: BaseDatabaseSchemaEditor) -> type[Operation]:
         return self.concurrent if schema_editor.connection.vendor == "postgresql" else self.usual
 
 
