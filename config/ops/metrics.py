@@ -13,7 +13,6 @@ from threading import Thread
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import MetricsHandler
@@ -93,28 +92,22 @@ class Version(Collector):
 
 
 def due_checks() -> list[Metric]:
-    """Read the first rows of a small index, then close the connection."""
+    """Read the first rows of a small index."""
     gauge = GaugeMetricFamily(
         "tracking_oldest_due_seconds", "Age of the oldest question to a carrier that is due.", labels=["carrier"]
     )
-    try:
-        for carrier_code in TRACKERS:
-            gauge.add_metric([carrier_code], oldest_due_s(carrier_code))
-    finally:
-        connection.close()
+    for carrier_code in TRACKERS:
+        gauge.add_metric([carrier_code], oldest_due_s(carrier_code))
     return [gauge]
 
 
 def open_labels() -> list[Metric]:
-    """Count up to `MAX_COUNTED` rows along two small indexes, then close the connection."""
-    try:
-        undecided = list(ShippingLabel.objects.needing_decision().values_list("state", flat=True)[:MAX_COUNTED])
-        rows = ShippingLabel.objects.interrupted().order_by("leased_until").values_list("state", "leased_until")
-        interrupted = list(rows[:MAX_COUNTED])
-        oldest_s = (clock.now() - interrupted[0][1]).total_seconds() if interrupted else 0.0
-        offset_s = clock.host_offset_s()
-    finally:
-        connection.close()
+    """Count up to `MAX_COUNTED` rows along two small indexes."""
+    undecided = list(ShippingLabel.objects.needing_decision().values_list("state", flat=True)[:MAX_COUNTED])
+    rows = ShippingLabel.objects.interrupted().order_by("leased_until").values_list("state", "leased_until")
+    interrupted = list(rows[:MAX_COUNTED])
+    oldest_s = (clock.now() - interrupted[0][1]).total_seconds() if interrupted else 0.0
+    offset_s = clock.host_offset_s()
     return [
         by_state("labels_to_decide", "Labels that staff have to decide, by state.", UNFINISHED, undecided),
         by_state(
@@ -128,15 +121,7 @@ def open_labels() -> list[Metric]:
     ]
 
 
-def webhook_queue() -> list[Metric]:
-    """Measure the queue of webhooks along small indexes, then close the connection."""
-    try:
-        return webhook_metrics.queue_metrics()
-    finally:
-        connection.close()
-
-
-FROM_DATABASE = (open_labels, due_checks, webhook_queue)
+FROM_DATABASE = (open_labels, due_checks, webhook_metrics.queue_metrics)
 
 
 def by_state(name: str, meaning: str, states: Iterable[str], found: list[str]) -> Metric:

@@ -2,7 +2,6 @@
 
 import logging
 from collections import Counter
-from threading import Event
 
 from carriers import TRACKERS
 from parcels.tracking.due import oldest_due_s
@@ -19,9 +18,8 @@ class Report:
         self._asked: Counter[str] = Counter()
         self._attempts: Counter[str] = Counter()
 
-    def write(self, stop: Event) -> bool:
+    def write(self) -> None:
         logger.info("work", extra=self.tracking() | self.webhooks())
-        return False
 
     def tracking(self) -> dict[str, int]:
         asked = asked_by_outcome()

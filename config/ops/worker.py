@@ -30,63 +30,34 @@ MINUTE_S, HOUR_S, DAY_S = 60.0, 3600.0, 86_400.0
 LOOK_S, LEASE_S = 15.0, HOUR_S
 FIRST_BACK_OFF_S, LAST_BACK_OFF_S = 1.0, 30.0
 JITTER = 0.1  # of each wait, to either side
+RECOUNTS = (label_counting.recount, parcel_counting.recount)
 logger = logging.getLogger("service.work")
 
 
 @dataclass(frozen=True)
 class Task:
-    """Something to do every so often; `run` begins nothing after `stop` is set, and returns true if more is due."""
+    """Something to do every so often; `run` begins nothing after `stop` is set. A true result: more is due."""
 
     name: str
     every_s: float
-    run: Callable[[Event], bool]
+    run: Callable[[Event], object]
     is_shared: bool = False  # true if only one of all processes runs it each time
 
 
-def refresh_tracking(carrier_code: str, stop: Event, *, is_test: bool = False) -> bool:
-    return bool(refresh(carrier_code, stop=stop, is_test=is_test))
-
-
-def reconcile_labels(stop: Event) -> bool:
-    reconcile(stop.is_set)
-    return False
-
-
-def remove_old_data(stop: Event) -> bool:
-    for _ in apply_retention(stop.is_set):
-        pass
-    return False
-
-
-def count_figures(stop: Event) -> bool:
-    for count in (label_counting.recount, parcel_counting.recount):
-        count(stop.is_set)
-    return False
-
-
-def deliver_webhooks(stop: Event) -> bool:
-    deliver_due(is_stopping=stop.is_set)
-    return False
-
-
-def send_morning_mail(stop: Event) -> bool:
-    morning.send(stop.is_set)
-    return False
-
-
+report = work_report.Report()
 TASKS: Final = (
-    *(Task(f"tracking {carrier}", 5.0, partial(refresh_tracking, carrier)) for carrier in TRACKERS),
+    *(Task(f"tracking {carrier}", 5.0, partial(refresh, carrier)) for carrier in TRACKERS),
     *(
-        Task(f"tracking {carrier} sandbox", 5.0, partial(refresh_tracking, carrier, is_test=True))
+        Task(f"tracking {carrier} sandbox", 5.0, partial(refresh, carrier, is_test=True))
         for carrier in TRACKERS
         if settings.SANDBOX_URL
     ),
-    Task("webhooks", POLL_S, deliver_webhooks),
-    Task("reconciliation", 3 * MINUTE_S, reconcile_labels, is_shared=True),
-    Task("figures", 5 * MINUTE_S, count_figures, is_shared=True),
-    Task("retention", DAY_S, remove_old_data, is_shared=True),
-    Task("morning e-mail", 15 * MINUTE_S, send_morning_mail, is_shared=True),
-    Task("report", MINUTE_S, work_report.Report().write),
+    Task("webhooks", POLL_S, lambda stop: deliver_due(stop.is_set)),
+    Task("reconciliation", 3 * MINUTE_S, lambda stop: reconcile(stop.is_set), is_shared=True),
+    Task("figures", 5 * MINUTE_S, lambda stop: [count(stop.is_set) for count in RECOUNTS], is_shared=True),
+    Task("retention", DAY_S, lambda stop: [*apply_retention(stop.is_set)], is_shared=True),
+    Task("morning e-mail", 15 * MINUTE_S, lambda stop: morning.send(stop.is_set), is_shared=True),
+    Task("report", MINUTE_S, lambda _: report.write()),
 )
 
 

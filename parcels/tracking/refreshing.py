@@ -41,7 +41,7 @@ class Asked:
     answer: TrackingAnswer | None = None
 
 
-def refresh(carrier_code: str, *, stop: Event, limit: int | None = None, is_test: bool = False) -> Counter[str]:
+def refresh(carrier_code: str, stop: Event, *, limit: int | None = None, is_test: bool = False) -> Counter[str]:
     """Ask about what is due, at most `limit` numbers, until `stop` is set; return the numbers by outcome.
 
     It is what is due of live shops, or of test shops, which the sandbox is asked about.

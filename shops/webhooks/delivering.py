@@ -19,7 +19,7 @@ GATHER_S = 0.05
 logger = logging.getLogger("webhooks.delivery")
 
 
-def deliver_due(*, is_stopping: Callable[[], bool] = lambda: False) -> int:
+def deliver_due(is_stopping: Callable[[], bool] = lambda: False) -> int:
     """Deliver until nothing is due and nothing is under way, or nothing more is to be begun; return the attempts.
 
     The calls are made in threads that know no database; this thread claims rows and writes outcomes down, in short

@@ -149,8 +149,7 @@ def samples() -> dict[str, float]:
     }
 
 
-def test_what_waits_is_counted_in_the_database(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("config.ops.metrics.connection.close", lambda: None)  # the test's own
+def test_what_waits_is_counted_in_the_database(own: Caller) -> None:
     labels(
         own.shop, ("purchasing", 100), ("purchasing", -100), ("received", 2000), ("unknown", -300), ("unknown", 10),
         ("incomplete", 10), ("failed", 10), ("label_generated", 10), ("cancelled", 10),
@@ -175,7 +174,6 @@ def test_what_waits_is_counted_in_the_database(own: Caller, monkeypatch: pytest.
 
 
 def test_counting_reads_two_small_indexes_to_a_bound(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("config.ops.metrics.connection.close", lambda: None)
     monkeypatch.setattr("config.ops.metrics.MAX_COUNTED", 2)
     labels(own.shop, *[("unknown", 10.0)] * 5)
     with CaptureQueriesContext(connection) as captured:
