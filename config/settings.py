@@ -246,43 +246,37 @@ if not REDIS_URL:
 
 # --- Carriers and labels ---
 
-DEFAULT_ALPHA_URL = "https://ws.chronopost.fr/shipping-cxf/ShippingServiceWS"
-DEFAULT_ALPHA_TRACKING_URL = "https://ws.chronopost.fr/tracking-cxf/TrackingServiceWS"
-DEFAULT_ALPHA_POINTS_URL = "https://ws.chronopost.fr/recherchebt-ws-cxf/PointRelaisServiceWS"
-DEFAULT_ALPHA_QUICKCOST_URL = "https://ws.chronopost.fr/quickcost-cxf/QuickcostServiceWS"
-DEFAULT_BETA_URL = "https://ws.colissimo.fr/sls-ws/SlsServiceWSRest/2.0"
-DEFAULT_BETA_TRACKING_URL = "https://ws.colissimo.fr/tracking-timeline-ws/rest/tracking/timelineCompany"
-DEFAULT_BETA_POINTS_URL = "https://ws.colissimo.fr/pointretrait-ws-cxf/rest/v2/pointretrait"
-DEFAULT_BETA_DELIVERY_URL = "https://ws.colissimo.fr/tunnel-commande/rest/TunnelCommandeWS/getDateLivraison"
-DEFAULT_BETA_ACCOUNT_URL = "https://ws.colissimo.fr/api-ewe/v1/rest/additionalinformations"
-ALPHA_URL = env.str("ALPHA_URL", DEFAULT_ALPHA_URL, validate=validators.http_url)
-BETA_URL = env.str("BETA_URL", DEFAULT_BETA_URL, validate=validators.http_url)
-
-
-def further_url(name: str, default: str, *, is_default_carrier: bool) -> str | None:
-    """A carrier's further service: none, so never asked, where only the carrier's first URL is changed."""
-    return env.str(name, default if is_default_carrier else "", validate=validators.http_url_or_none) or None
-
-
-is_alpha, is_beta = ALPHA_URL == DEFAULT_ALPHA_URL, BETA_URL == DEFAULT_BETA_URL
-CARRIER_ENDPOINTS: dict[str, dict[str, Any]] = {
+CARRIER_URLS = {
     "alpha": {
-        "url": ALPHA_URL,
-        "tracking_url": further_url("ALPHA_TRACKING_URL", DEFAULT_ALPHA_TRACKING_URL, is_default_carrier=is_alpha),
-        "points_url": further_url("ALPHA_POINTS_URL", DEFAULT_ALPHA_POINTS_URL, is_default_carrier=is_alpha),
-        "quickcost_url": further_url("ALPHA_QUICKCOST_URL", DEFAULT_ALPHA_QUICKCOST_URL, is_default_carrier=is_alpha),
+        "ALPHA_URL": "https://ws.chronopost.fr/shipping-cxf/ShippingServiceWS",
+        "ALPHA_TRACKING_URL": "https://ws.chronopost.fr/tracking-cxf/TrackingServiceWS",
+        "ALPHA_POINTS_URL": "https://ws.chronopost.fr/recherchebt-ws-cxf/PointRelaisServiceWS",
+        "ALPHA_QUICKCOST_URL": "https://ws.chronopost.fr/quickcost-cxf/QuickcostServiceWS",
     },
     "beta": {
-        "url": BETA_URL,
-        "tracking_url": further_url("BETA_TRACKING_URL", DEFAULT_BETA_TRACKING_URL, is_default_carrier=is_beta),
-        "points_url": further_url("BETA_POINTS_URL", DEFAULT_BETA_POINTS_URL, is_default_carrier=is_beta),
-        "delivery_url": further_url("BETA_DELIVERY_URL", DEFAULT_BETA_DELIVERY_URL, is_default_carrier=is_beta),
-        "account_url": further_url("BETA_ACCOUNT_URL", DEFAULT_BETA_ACCOUNT_URL, is_default_carrier=is_beta),
+        "BETA_URL": "https://ws.colissimo.fr/sls-ws/SlsServiceWSRest/2.0",
+        "BETA_TRACKING_URL": "https://ws.colissimo.fr/tracking-timeline-ws/rest/tracking/timelineCompany",
+        "BETA_POINTS_URL": "https://ws.colissimo.fr/pointretrait-ws-cxf/rest/v2/pointretrait",
+        "BETA_DELIVERY_URL": "https://ws.colissimo.fr/tunnel-commande/rest/TunnelCommandeWS/getDateLivraison",
+        "BETA_ACCOUNT_URL": "https://ws.colissimo.fr/api-ewe/v1/rest/additionalinformations",
     },
 }
+
+
+def endpoints(urls: dict[str, str]) -> dict[str, Any]:
+    """Read a carrier's URLs; where the first is changed, its further services have none by default, so aren't asked."""
+    (first, default), *further = urls.items()
+    url = env.str(first, default, validate=validators.http_url)
+    read: dict[str, str | None] = {first: url}
+    for name, usual in further:
+        read[name] = env.str(name, usual if url == default else "", validate=validators.http_url_or_none) or None
+    return {name.partition("_")[2].lower(): each for name, each in read.items()}
+
+
+CARRIER_ENDPOINTS = {carrier: endpoints(urls) for carrier, urls in CARRIER_URLS.items()}
 # The sandbox of test shops, whose clients are built from it alone; empty: they can't order.
 carriers_urls = [url for urls in CARRIER_ENDPOINTS.values() for url in urls.values() if url]
-is_sandbox = validators.sandbox_url((DEFAULT_ALPHA_URL, DEFAULT_BETA_URL), carriers_urls)
+is_sandbox = validators.sandbox_url([url for urls in CARRIER_URLS.values() for url in urls.values()], carriers_urls)
 SANDBOX_URL = env.str("SANDBOX_URL", "", validate=is_sandbox).rstrip("/")
 CARRIER_TIMEOUT = env.float("CARRIER_TIMEOUT", 20.0, validate=validators.above_zero)
 CARRIER_CONCURRENCY = env.int("CARRIER_CONCURRENCY", 4, validate=validators.above_zero)

@@ -249,13 +249,13 @@ def test_a_carriers_further_services_follow_its_first_url(monkeypatch: pytest.Mo
     loaded = load()
     assert loaded["CARRIER_ENDPOINTS"] == {
         "alpha": {
-            "url": loaded["DEFAULT_ALPHA_URL"],
+            "url": "https://ws.chronopost.fr/shipping-cxf/ShippingServiceWS",
             "tracking_url": "https://ws.chronopost.fr/tracking-cxf/TrackingServiceWS",
             "points_url": "https://ws.chronopost.fr/recherchebt-ws-cxf/PointRelaisServiceWS",
             "quickcost_url": "https://ws.chronopost.fr/quickcost-cxf/QuickcostServiceWS",
         },
         "beta": {
-            "url": loaded["DEFAULT_BETA_URL"],
+            "url": "https://ws.colissimo.fr/sls-ws/SlsServiceWSRest/2.0",
             "tracking_url": "https://ws.colissimo.fr/tracking-timeline-ws/rest/tracking/timelineCompany",
             "points_url": "https://ws.colissimo.fr/pointretrait-ws-cxf/rest/v2/pointretrait",
             "delivery_url": "https://ws.colissimo.fr/tunnel-commande/rest/TunnelCommandeWS/getDateLivraison",
