@@ -16,6 +16,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from shops.api.query_fields import QuerySerializer, TextParameter, WholeNumberParameter, read_query
+from shops.db.querysets import after
 
 if TYPE_CHECKING:
     from django.db.models import Field
@@ -104,9 +105,7 @@ def as_text(value: Any) -> str:
 
 
 def is_after(model: type[Model], columns: Sequence[str], place: Place) -> Q:
-    """Return the condition of the rows after a place; its first part is read along an index."""
-    first, last = columns
-    read = [cast("Field[Any, Any]", model._meta.get_field(name)).to_python for name in columns]
-    of_first, of_last = (read_one(text) for read_one, text in zip(read, place, strict=True))
-    is_later = Q(**{f"{first}__lt": of_first}) | Q(**{f"{last}__lt": of_last})
-    return Q(**{f"{first}__lte": of_first}) & is_later
+    """Return the condition of the rows after a place."""
+    fields = [cast("Field[Any, Any]", model._meta.get_field(name)) for name in columns]
+    values = [field.to_python(text) for field, text in zip(fields, place, strict=True)]
+    return after(dict(zip(columns, values, strict=True)), [f"-{name}" for name in columns])

@@ -1,8 +1,10 @@
 """Querysets that all apps share."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from django.db import models
+from django.db.models import Q
 
 
 class ForShop(models.QuerySet[Any]):
@@ -14,3 +16,16 @@ class ForShop(models.QuerySet[Any]):
     def live(self) -> Self:
         """Leave out test shops' rows: all that is counted, listed in a file or paid for starts with it."""
         return self.filter(shop__is_test=False)
+
+
+def after(row: Mapping[str, Any], order: Sequence[str]) -> Q:
+    """Return the condition of the rows that come after this one, by its values, in an order that is total."""
+    later, equal = Q(pk__in=[]), Q()
+    for name in order:
+        field = name.removeprefix("-")
+        lookup = "lt" if name.startswith("-") else "gt"
+        later |= equal & Q(**{f"{field}__{lookup}": row[field]})
+        equal &= Q(**{field: row[field]})
+    first = order[0].removeprefix("-")
+    bound = "lte" if order[0].startswith("-") else "gte"
+    return Q(**{f"{first}__{bound}": row[first]}) & later  # the bound lets an index be entered at the right place

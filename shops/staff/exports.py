@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils.translation import gettext
 
+from shops.db.querysets import after
 from shops.personal_data import Part
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import acting, current_actor, record
@@ -144,16 +145,3 @@ def total_order(queryset: QuerySet[Any]) -> list[str]:
     key = queryset.model._meta.pk.name
     order = [str(name) for name in queryset.model._meta.ordering or [key]]
     return order if key in {name.removeprefix("-") for name in order} else [*order, key]
-
-
-def after(row: Row, order: Sequence[str]) -> Q:
-    """Make the condition of the rows that come after this one."""
-    later, equal = Q(pk__in=[]), Q()
-    for name in order:
-        field = name.removeprefix("-")
-        lookup = "lt" if name.startswith("-") else "gt"
-        later |= equal & Q(**{f"{field}__{lookup}": row[field]})
-        equal &= Q(**{field: row[field]})
-    first = order[0].removeprefix("-")
-    bound = "lte" if order[0].startswith("-") else "gte"
-    return Q(**{f"{first}__{bound}": row[first]}) & later  # the bound lets an index be entered at the right place

@@ -16,7 +16,7 @@ from rest_framework import serializers
 from shops.api.cursors import Place, place_of, signed
 from shops.api.errors.coded import EVENTS_GONE
 from shops.api.errors.exceptions import ApiError
-from shops.db import clock
+from shops.db import clock, querysets
 from shops.webhooks.models import WebhookEvent, WebhookEventQuerySet
 
 NOW = "now"
@@ -106,8 +106,7 @@ def start(rows: WebhookEventQuerySet, after: str, scope: str) -> Q:
         raise serializers.ValidationError({"after": [UNREADABLE]}) from None
     place = rows.filter(message_id=message_id).first()
     if place:
-        later = Q(transaction_id__gt=place.transaction_id) | Q(id__gt=place.id)
-        return Q(transaction_id__gte=place.transaction_id) & later
+        return querysets.after(vars(place), ("transaction_id", "id"))
     kept_since = clock.now() - timedelta(days=settings.KEEP_WEBHOOK_DELIVERIES_DAYS)
     is_lost = bool(message_id) and datetime.fromisoformat(told_at) > kept_since + REMOVED_WITHIN
     if is_lost or datetime.fromisoformat(complete_until) < kept_since:
