@@ -20,11 +20,6 @@ application = FastPath(Handler())
 DatabaseWrapper.is_serving = True  # requests wait for the database with a timeout
 
 
-def warn_of_defaults() -> None:
-    for message in first_look_defaults(None):
-        logging.getLogger("service.start").warning(message.msg)
-
-
 def relieve_garbage_collector() -> None:
     """Exclude loaded code from garbage collection, and collect less often.
 
@@ -36,6 +31,7 @@ def relieve_garbage_collector() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
-warn_of_defaults()
+for message in first_look_defaults(None):
+    logging.getLogger("service.start").warning(message.msg)
 traffic.start()
 relieve_garbage_collector()

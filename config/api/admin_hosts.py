@@ -21,8 +21,4 @@ def is_served(request: HttpRequest) -> bool:
     if not settings.ADMIN_HOSTS or request.path_info.startswith(EVERYWHERE):
         return True
     is_admin_path = f"{request.path_info}/".startswith(ADMIN)
-    return is_admin_path == is_admin_host(request.get_host())
-
-
-def is_admin_host(host: str) -> bool:
-    return validate_host(split_domain_port(host)[0], settings.ADMIN_HOSTS)
+    return is_admin_path == validate_host(split_domain_port(request.get_host())[0], settings.ADMIN_HOSTS)

@@ -60,7 +60,8 @@ def serve(plan: Plan) -> None:
         check_metrics_port(plan.port)
         prepare_metrics()
     logger.info("service begins", extra={"version": settings.VERSION})
-    check_threads(plan.threads)
+    if plan.threads <= (may_hang := bulkhead.threads_at_most()):
+        logger.warning("SERVE_THREADS is %s, but calls to hung carriers may take %s threads", plan.threads, may_hang)
     preload()
     bodies.body_reads.limit(threads=plan.threads)  # each worker has a copy of its own
     os.register_at_fork(after_in_child=reset_signals)
@@ -87,12 +88,6 @@ def check_count(name: str, value: int) -> None:
     """Raise ServingError unless the number of workers or threads is in range."""
     if not 0 < value <= MAX_COUNT:
         raise ServingError(f"{value} {name} can't be served with: needs 1 to {MAX_COUNT}")
-
-
-def check_threads(count: int) -> None:
-    may_hang = bulkhead.threads_at_most()
-    if count <= may_hang:
-        logger.warning("SERVE_THREADS is %s, but calls to hung carriers may take %s threads", count, may_hang)
 
 
 def check_folder() -> None:

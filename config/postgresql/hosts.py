@@ -44,13 +44,11 @@ class Hosts:
         """Rank the hosts: recently failed ones last; of the others, a random one or the last good one first."""
         now = time.monotonic()
         hosts = random.sample(self.hosts, len(self.hosts)) if self.is_balanced else self.hosts
-        return sorted(hosts, key=lambda host: (self.is_avoided(host, now), self.is_second_choice(host)))
+        favourite = None if self.is_balanced else self.last_good
+        return sorted(hosts, key=lambda host: (self.is_avoided(host, now), host != favourite))
 
     def is_avoided(self, host: Host, now: float) -> bool:
         return now - self.failed_at.get(host, -AVOIDED_S) < AVOIDED_S
-
-    def is_second_choice(self, host: Host) -> bool:
-        return not self.is_balanced and host != self.last_good
 
     @contextmanager
     def attempt(self) -> Iterator[None]:

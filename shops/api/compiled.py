@@ -45,7 +45,8 @@ class RefusedError(Exception):
 
 def compile_field(field: Any) -> Read:
     """Return a function that returns what `run_validation` of a declared field does, or raises RefusedError."""
-    read = Program().value_reader(field)
+    program = Program()
+    read = program.function(*program.reading(field), "return v")
 
     def read_or_refuse(value: Any) -> Any:
         try:
@@ -75,9 +76,6 @@ class Program:
         exec(source, self.objects, defined)  # noqa: S102 - made of declarations, and never of what is read  # nosec B102
         read: Read = defined["read"]
         return read
-
-    def value_reader(self, field: Any) -> Read:
-        return self.function(*self.reading(field), "return v")
 
     def reading(self, field: Any) -> Iterator[str]:
         """Yield the statements that validate `v` and replace it by what it is read as."""

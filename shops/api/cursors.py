@@ -87,7 +87,8 @@ class Page:
             rows = rows.filter(is_after(rows.model, columns, self.after))
         found = list(rows.order_by(*(f"-{name}" for name in columns))[: self.limit + 1])
         shown = found[: self.limit]
-        place = [as_text(getattr(shown[-1], name)) for name in columns] if len(found) > self.limit else None
+        last = [getattr(shown[-1], name) for name in columns] if len(found) > self.limit else None
+        place = last and [each.isoformat() if isinstance(each, datetime) else str(each) for each in last]
         return {"data": [represent(row) for row in shown], "next": place and signed(place, self.scope)}
 
 
@@ -98,10 +99,6 @@ def read_page(request: Request, kind: type[PageSerializer]) -> Page:
     asked = {name: text for name, text in request.query_params.items() if name not in {"limit", "cursor"}}
     scope = orjson.dumps([request.path, str(request.user.pk), asked], option=orjson.OPT_SORT_KEYS).decode()
     return Page(filters, limit, scope, place_of(cursor, scope) if cursor else None)
-
-
-def as_text(value: Any) -> str:
-    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def is_after(model: type[Model], columns: Sequence[str], place: Place) -> Q:

@@ -22,10 +22,6 @@ PAGE_SIZE: Final = 2000
 Row = dict[str, Any]
 
 
-def as_is(value: Any) -> Any:
-    return value
-
-
 def member(name: str) -> Callable[[dict[str, Any]], str]:
     """Return a function that takes a text out of an object."""
     return lambda value: str(value.get(name) or "")
@@ -41,7 +37,7 @@ class Column:
 
     title: str
     source: str
-    cell: Callable[[Any], Cell] = as_is
+    cell: Callable[[Any], Cell] = lambda value: value
 
     def text(self, row: Row, masks: Mapping[str, Part]) -> Cell:
         """Return the cell of a row, of a masked value where there is a mask for it."""

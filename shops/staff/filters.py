@@ -139,15 +139,12 @@ class PeriodFilter(Created, admin.ListFilter):
 
 def chosen_texts(spec: Any, listed: ChangeList) -> Iterator[str]:
     """Yield what is chosen in a filter, in words."""
-    for choice in spec.choices(listed) if any_given(spec, listed) else ():
+    is_given = any(value for name in spec.expected_parameters() for value in listed.filter_params.get(name, ()))
+    for choice in spec.choices(listed) if is_given else ():
         if "form" in choice:
             yield from chosen_in(choice["form"], listed)
         elif choice["selected"]:
             yield str(choice["display"])
-
-
-def any_given(spec: Any, listed: ChangeList) -> bool:
-    return any(value for name in spec.expected_parameters() for value in listed.filter_params.get(name, ()))
 
 
 def chosen_in(form: forms.Form, listed: ChangeList) -> Iterator[str]:

@@ -68,15 +68,12 @@ def failures(operation: Json) -> Failures:
 def failure(status: int, entries: tuple[ErrorEntry, ...], methods: str) -> Json:
     """Describe one status with all its causes and remedies, and a body of each."""
     causes = "\n".join(f"* {entry.explanation}" for entry in entries)
-    examples = {
-        entry.name: {"summary": entry.cause, "value": example_body(entry, status, methods)} for entry in entries
-    }
+    examples = {}
+    for entry in entries:
+        body = error_body(status, entry.example_message(methods=methods), entry.code) | {"timestamp": ERROR_TIME}
+        examples[entry.name] = {"summary": entry.cause, "value": body}
     content = {"schema": {"$ref": "#/components/schemas/Error"}, "examples": examples}
     return {"description": f"{TITLES[status]}.\n\n{causes}", "content": {"application/json": content}}
-
-
-def example_body(entry: ErrorEntry, status: int, methods: str) -> Json:
-    return error_body(status, entry.example_message(methods=methods), entry.code) | {"timestamp": ERROR_TIME}
 
 
 def headers(operation: Json, status: int) -> Json:
