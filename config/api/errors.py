@@ -46,16 +46,11 @@ def error_response(entry: ErrorEntry) -> HttpResponse:
 def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
     """Turn every exception of an API view into the error shape; clients see no details of unexpected ones."""
     error = as_api_exception(exc, context["view"].request)
-    code = error.public_code if isinstance(error, ApiError) else None
-    message = message_of(error, context["view"])
-    response = Response(error_body(error.status_code, message, code), status=error.status_code)
+    code, headers = (error.public_code, error.headers) if isinstance(error, ApiError) else (None, {})
+    body = error_body(error.status_code, message_of(error, context["view"]), code)
+    response = Response(body, status=error.status_code, headers=headers)
     if getattr(error, "auth_header", None):
         response["WWW-Authenticate"] = error.auth_header  # type: ignore[attr-defined]  # set by DRF's views
-    if isinstance(error, ApiError):
-        for name, value in error.headers.items():
-            response[name] = value
-    if isinstance(error, ApiError) and error.wait:
-        response["Retry-After"] = str(error.wait)
     if isinstance(error, exceptions.MethodNotAllowed):
         response["Allow"] = allowed_methods(context["view"])
     return response
@@ -111,10 +106,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def plain_response(error: ApiError) -> HttpResponse:
     """Refuse a page's form in plain text."""
-    response = HttpResponse(str(error.detail), status=error.status_code, content_type="text/plain")
-    if error.wait:
-        response["Retry-After"] = str(error.wait)
-    return response
+    return HttpResponse(str(error.detail), "text/plain", error.status_code, headers=error.headers)
 
 
 def unknown_path(request: HttpRequest) -> HttpResponse:

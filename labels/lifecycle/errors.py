@@ -23,7 +23,7 @@ class PurchaseFailedError(ApiError):
         entry = ErrorEntry(label.error_code, (status,), "{message}", retry_after_s=retry_after_s(label))
         super().__init__(entry, message=label.error_message)
         if is_unknown(label):
-            self.headers = {"Label-Id": label.id}
+            self.headers |= {"Label-Id": label.id}
 
 
 def is_unknown(label: ShippingLabel) -> bool:

@@ -108,7 +108,7 @@ def test_a_key_released_by_the_faster_request_is_answered_with_409(
     monkeypatch.setattr(purchase, "find_earlier", lambda *_: next(answers))
     with pytest.raises(ApiError) as caught:
         buy()
-    assert (caught.value.public_code, caught.value.wait) == ("IDEMPOTENCY_KEY_IN_PROGRESS", 2)
+    assert (caught.value.public_code, caught.value.headers) == ("IDEMPOTENCY_KEY_IN_PROGRESS", {"Retry-After": "2"})
     assert state(label) == LabelState.PURCHASING
 
 

@@ -1,7 +1,5 @@
 """The exceptions that carry an entry of the table to the client."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from rest_framework.exceptions import APIException, AuthenticationFailed
@@ -14,13 +12,12 @@ from shops.api.errors.entries import ErrorEntry
 class ApiError(APIException):
     """An error of the table, its message filled with `facts`; `wait` becomes ``Retry-After``."""
 
-    headers: Mapping[str, str] = MappingProxyType({})  # others of its answer
-
     def __init__(self, entry: ErrorEntry, *, wait: int | None = None, **facts: Any) -> None:
         super().__init__(entry.message.format(**facts))
         self.public_code = entry.code
         self.status_code = entry.statuses[0]
-        self.wait = wait or entry.retry_after_s
+        wait = wait or entry.retry_after_s
+        self.headers = {"Retry-After": str(wait)} if wait else {}
 
 
 class UnauthenticatedError(ApiError, AuthenticationFailed):
