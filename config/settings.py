@@ -1,17 +1,15 @@
 """All settings, from the environment. With DEBUG off, an insecure, malformed or missing value stops the start."""
 
 import os
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import django_stubs_ext
-from django.templatetags.static import static
 from environs import Env, EnvError, validate
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
-from config import __version__, databases, sidebar, validators
-from config.redis.sentinel import Pool
+from config import __version__, databases, framework, validators
+from config.framework import *  # noqa: F403 - Django reads them here
 
 django_stubs_ext.monkeypatch()  # makes ModelAdmin[Parcel] and the like work at run time
 
@@ -51,125 +49,20 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 if TRUSTED_PROXIES:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
-# --- The application ---
+# --- The staff's pages ---
 
-INSTALLED_APPS = [
-    "config",  # before the apps whose templates it replaces
-    "unfold",  # the admin's look; before the admin, for the same reason
-    "unfold.contrib.filters",
-    "django.contrib.admin",
-    "allauth",  # its template tags
-    "config.login.apps.AccountConfig",
-    "allauth.mfa",
-    "allauth.socialaccount",
-    "django.contrib.auth",
-    "django.contrib.contenttypes",
-    "django.contrib.sessions",
-    "django.contrib.messages",
-    "whitenoise.runserver_nostatic",
-    "django.contrib.staticfiles",
-    "rest_framework",
-    "drf_spectacular_sidecar",  # the assets of the reference page
-    "shops",
-    "parcels",
-    "labels",
-]
-MIDDLEWARE = [
-    "config.api.middleware.RequestMiddleware",
-    "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "django.middleware.common.CommonMiddleware",
-    "config.api.middleware.Pages",
-    # The admin's alone.
-    "config.desk.locale.StaffLocale",
-    "config.login.rate_limit.LoginRateLimit",
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "config.api.middleware.Forms",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "config.login.middleware.StaffSession",
-    "django.contrib.messages.middleware.MessageMiddleware",
-    "config.login.middleware.Account",
-]
-ROOT_URLCONF = "config.urls"
-WSGI_APPLICATION = "config.wsgi.application"
-APPEND_SLASH = False  # a trailing slash is an unknown path
-TEMPLATES = [
-    {
-        "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "APP_DIRS": True,
-        "OPTIONS": {
-            "context_processors": [
-                "django.template.context_processors.request",
-                "django.contrib.auth.context_processors.auth",
-                "django.contrib.messages.context_processors.messages",
-                "config.login.context.admin_site",
-            ]
-        },
-    }
-]
-# PDFs that staff upload when they adopt a label, together, and the whole form. Uploads stay in memory.
-MAX_UPLOAD_BYTES = 10 * 1024 * 1024  # a label has about 50 kB a page
-DATA_UPLOAD_MAX_MEMORY_SIZE = FILE_UPLOAD_MAX_MEMORY_SIZE = MAX_UPLOAD_BYTES + 1024 * 1024
-LANGUAGE_CODE = "en-gb"
-LANGUAGES = [("en-gb", "English"), ("fr", "Français")]  # of the staff's pages (config.desk.locale)
-LOCALE_PATHS = [BASE_DIR / "config" / "locale"]
+UNFOLD = framework.UNFOLD | {"SITE_URL": None if ADMIN_HOSTS else "/"}
 LANGUAGE_COOKIE_NAME = "__Host-language" if HTTPS else "language"
 LANGUAGE_COOKIE_SECURE, LANGUAGE_COOKIE_HTTPONLY, LANGUAGE_COOKIE_SAMESITE = HTTPS, True, "Lax"
 LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
-TIME_ZONE = "UTC"
 # Of the staff's pages, of the days and months of figures and of finance; the API's times are UTC.
 STAFF_TIME_ZONE = env.str("STAFF_TIME_ZONE", "Europe/Paris", validate=validators.time_zone)
-FORMAT_MODULE_PATH = ["config.formats"]
-STATIC_URL = "/static/"
-WHITENOISE_MAX_AGE = 60  # seconds, as for the pages that use them: file names do not change with a version
-WHITENOISE_USE_FINDERS = True  # serves the packages' files in place, without collectstatic
-
-# --- The admin's look ---
-
-UNFOLD = {
-    "SITE_TITLE": "Parcel service",
-    "SITE_HEADER": "Parcel service",
-    "SITE_SYMBOL": "package_2",
-    "SITE_URL": None if ADMIN_HOSTS else "/",
-    "SHOW_BACK_BUTTON": True,
-    "DASHBOARD_CALLBACK": "config.first_page.add_figures",
-    "ACCOUNT": {"navigation": sidebar.ACCOUNT},
-    "SIDEBAR": {"navigation": sidebar.NAVIGATION},
-    "STYLES": [lambda _: static("staff/desk.css")],
-}
 
 # --- Staff's log-in (config.login) ---
 
 ADMIN_MFA_REQUIRED = env.bool("ADMIN_MFA_REQUIRED", not DEBUG)
 # The operator's name in the audit log, for a command; default: the operating system's user.
 OPERATOR = env.str("OPERATOR", "")
-LOGIN_URL = "account_login"
-LOGIN_REDIRECT_URL = "admin:index"
-ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
-AUTHENTICATION_BACKENDS = ["config.login.backends.StaffBackend"]
-PASSWORD_HASHERS = ["config.login.hashing.OneAtATimeHasher"]
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
-]
-PASSWORD_RESET_TIMEOUT = 24 * 3600  # of the link at which a member of staff sets his password
-SESSION_COOKIE_AGE = 3600  # since the last request
-SESSION_MAX_AGE_S = 12 * 3600  # since the log-in
-ACCOUNT_SESSION_REMEMBER = False  # the cookie ends with the browser
-ACCOUNT_ADAPTER = "config.login.adapters.AccountAdapter"
-ACCOUNT_LOGIN_METHODS = {"username"}
-ACCOUNT_EMAIL_VERIFICATION = "none"
-ACCOUNT_RATE_LIMITS = False  # config.login.limits counts for all processes together
-MFA_ADAPTER = "config.login.adapters.MFAAdapter"
-MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
-MFA_FORMS = {
-    "authenticate": "config.login.forms.CodeForm",
-    "reauthenticate": "config.login.forms.ConfirmationForm",
-    "activate_totp": "config.login.forms.TOTPForm",
-}
-MFA_TOTP_TOLERANCE = 1  # a code of half a minute earlier or later: clocks differ
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HTTPS
 # One sign-on by OpenID Connect, beside the passwords (config.login.oidc); without an issuer there is none.
 OIDC_ISSUER = env.str("OIDC_ISSUER", "", validate=validators.issuer)
@@ -179,26 +72,10 @@ OIDC_GROUPS_CLAIM = env.str("OIDC_GROUPS_CLAIM", "groups")
 OIDC_ROLES = validators.parse_roles(env.list("OIDC_ROLES", [], validate=validators.roles))
 if OIDC_ISSUER and not (OIDC_CLIENT_ID and OIDC_CLIENT_SECRET and OIDC_ROLES):
     raise EnvError('Environment variable "OIDC_ISSUER" needs OIDC_CLIENT_ID, OIDC_CLIENT_SECRET and OIDC_ROLES')
-SOCIALACCOUNT_ADAPTER = "config.login.oidc.accounts.SocialAccountAdapter"
 # Hosts of pictures that the admin's pages may load; a shop can name any host.
 ADMIN_PICTURE_HOSTS: list[str] = env.list(
     "ADMIN_PICTURE_HOSTS", [], subcast=str.strip, validate=validators.picture_hosts
 )
-
-# --- The API ---
-
-REST_FRAMEWORK = {
-    # Fail closed: a view without permissions of its own needs a token.
-    "DEFAULT_AUTHENTICATION_CLASSES": ["shops.api.authentication.BearerAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_THROTTLE_CLASSES": ["shops.api.throttling.ShopThrottle"],
-    "DEFAULT_RENDERER_CLASSES": ["config.api.content.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["config.api.content.JSONParser"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.content.AlwaysJSON",
-    "DEFAULT_METADATA_CLASS": None,
-    "EXCEPTION_HANDLER": "config.api.errors.exception_handler",
-    "UNAUTHENTICATED_USER": None,
-}
 
 # --- The database ---
 
@@ -208,34 +85,15 @@ DATABASE_REPLICA_URL = env.str("DATABASE_REPLICA_URL", "", validate=databases.re
 DATABASES = {"default": databases.primary(DATABASE_URL)}
 if DATABASE_REPLICA_URL:  # parcels are read from it (shops.db.replicas)
     DATABASES["replica"] = databases.replica(DATABASE_REPLICA_URL)
-DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- The rate limit ---
 
 RATE_LIMIT = validators.parse_rate(env.str("RATE_LIMIT", "100/60s", validate=validators.rate))
 REDIS_URL = env.str("REDIS_URL", "", validate=validators.redis_url)
-REDIS_OPTIONS = {
-    "pool_class": Pool,
-    # The deadline of a request's whole wait for the counter (config.redis.counter).
-    "socket_timeout": 0.2,
-    "retry": Retry(NoBackoff(), 0),
-    # A new connection sends no commands that counting does not need.
-    "protocol": 2,
-    "driver_info": None,
-}
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
-    "rate_limit": (
-        # A list, as Django splits a string at commas into several servers.
-        {"BACKEND": "config.redis.counter.CountingRedisCache", "LOCATION": [REDIS_URL], "OPTIONS": REDIS_OPTIONS}
-        if REDIS_URL
-        # High enough that no count is culled while its window runs.
-        else {
-            "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
-            "LOCATION": "rate_limit",
-            "OPTIONS": {"MAX_ENTRIES": 1_000_000},
-        }
-    ),
+    "default": {"BACKEND": framework.PROCESS_CACHE["BACKEND"]},
+    # A list, as Django splits a string at commas into several servers.
+    "rate_limit": framework.REDIS_CACHE | {"LOCATION": [REDIS_URL]} if REDIS_URL else framework.PROCESS_CACHE,
 }
 RATELIMIT_USE_CACHE = "rate_limit"
 # W001: django-ratelimit does not know Django's own Redis cache, which counts atomically.
@@ -419,28 +277,8 @@ WORK_METRICS_PORT = int(env.str("WORK_METRICS_PORT", "", validate=validators.por
 # --- Logs ---
 
 LOG_FORMAT = env.str("LOG_FORMAT", "text" if DEBUG else "json", validate=validate.OneOf(["text", "json"]))
-LOGGING: dict[str, Any] = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"text": {"()": "config.ops.logs.TextFormatter"}, "json": {"()": "config.ops.logs.JsonFormatter"}},
-    "filters": {
-        "request_id": {"()": "config.ops.logs.RequestIdFilter"},
-        "server": {"()": "config.ops.logs.ServerFilter"},
-    },
-    "handlers": {
-        "stderr": {
-            "class": "config.ops.log_writer.Handler",
-            "formatter": LOG_FORMAT,
-            "filters": ["server", "request_id"],
-        },
-    },
-    "root": {"handlers": ["stderr"], "level": "INFO"},
-    "loggers": {
-        "django": {"handlers": [], "propagate": True},
-        "django.request": {"level": "CRITICAL"},  # would log requests a second time, with their paths
-        "django.security": {"level": "CRITICAL"},  # quotes refused Host, Referer and Origin headers
-    },
-}
+LOGGING = deepcopy(framework.LOGGING)
+LOGGING["handlers"]["stderr"]["formatter"] = LOG_FORMAT
 
 # --- Traces and error reports: both need requirements-extras.txt ---
 

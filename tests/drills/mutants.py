@@ -123,7 +123,7 @@ MUTANTS = [
     ),
     Mutant(
         "a log line waits for its reader",
-        "config/settings.py",
+        "config/framework.py",
         '"class": "config.ops.log_writer.Handler"',
         '"class": "logging.StreamHandler"',
         "log-unread",
