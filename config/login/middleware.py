@@ -1,16 +1,14 @@
-"""Middleware of the admin: allauth's own, sessions that end, and the second factor."""
+"""Middleware of the admin: sessions that end, and the second factor."""
 
 from collections.abc import Callable
 from typing import Any
 
-from allauth.account.middleware import AccountMiddleware
 from django.conf import settings
 from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from config.login import factors
-from config.login.refused import LoginRefusedError, refusal_page
 from config.login.sessions import keep_or_end
 from config.postgresql.planning import planned_for_values
 from shops.api import throttling
@@ -22,23 +20,6 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 SET_UP = frozenset(
     "mfa_index mfa_activate_totp mfa_add_webauthn account_reauthenticate account_logout admin:logout".split()
 )
-
-
-class Account:
-    """allauth's middleware, which answers refused log-ins with a page."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.allauth = AccountMiddleware(get_response)
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response: HttpResponse = self.allauth(request)
-        return response
-
-    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if isinstance(exception, LoginRefusedError):
-            return refusal_page(exception)
-        answer: HttpResponse | None = self.allauth.process_exception(request, exception)
-        return answer
 
 
 class StaffSession:

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 
 from config.login.devices import recognised, remember
 from config.login.limits import count_sender
-from config.login.refused import LoginRefusedError, refusal_page
+from config.login.refused import LoginRefusedError
 from config.login.urls import ROOT
 
 LOGIN = f"/{ROOT}login/"
@@ -29,7 +29,7 @@ class LoginRateLimit:
                 try:
                     count_sender(request, is_attempt=is_attempt(request))
                 except LoginRefusedError as refusal:
-                    return refusal_page(refusal)
+                    return refusal.response
             response = self.get_response(request)
             remember(request, response)
             return response

@@ -3,6 +3,7 @@
 from functools import lru_cache
 from http import HTTPStatus
 
+from allauth.core.exceptions import ImmediateHttpResponse
 from django.contrib import admin
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse
@@ -10,12 +11,17 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext, ngettext
 
 
-class LoginRefusedError(Exception):
-    """A log-in that is refused; one that was not looked at may be tried again `wait_s` seconds later."""
+class LoginRefusedError(ImmediateHttpResponse):
+    """A log-in that is refused, with the page that allauth answers; one that was not looked at says when to try again.
+
+    That is `wait_s` seconds later.
+    """
+
+    response: HttpResponse
 
     def __init__(self, status: HTTPStatus, title: str, text: str, *, wait_s: int = 0) -> None:
-        super().__init__(title)
-        self.status, self.title, self.text, self.wait_s = status, title, text, wait_s
+        headers = {"Cache-Control": "no-store"} | ({"Retry-After": str(wait_s)} if wait_s else {})
+        super().__init__(HttpResponse(rendered(title, text), status=status, headers=headers))
 
 
 def too_many(wait_s: int) -> LoginRefusedError:
@@ -31,14 +37,6 @@ def too_many(wait_s: int) -> LoginRefusedError:
 def too_busy() -> LoginRefusedError:
     text = gettext("Others are logging in at this moment. Try again in a few seconds. Nothing was checked.")
     return LoginRefusedError(HTTPStatus.SERVICE_UNAVAILABLE, gettext("Busy"), text, wait_s=2)
-
-
-def refusal_page(refusal: LoginRefusedError) -> HttpResponse:
-    page = HttpResponse(rendered(refusal.title, refusal.text), status=refusal.status)
-    if refusal.wait_s:
-        page["Retry-After"] = str(refusal.wait_s)
-    page["Cache-Control"] = "no-store"
-    return page
 
 
 @lru_cache(maxsize=16)
