@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 from django.views import defaults
 from django_stubs_ext import StrOrPromise
 
-from config.api.admin_hosts import is_admin
+from config.api.admin_hosts import ADMIN, is_served
 
 FORBIDDEN = (
     gettext_lazy("Permission denied"),
@@ -34,8 +34,8 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def is_for_staff(request: HttpRequest) -> bool:
-    """Tell whether a member of staff asked for a page of the admin."""
-    return is_admin(request) and admin.site.has_permission(request)
+    """Tell whether a member of staff asked for a page of the admin, under a name that serves it."""
+    return request.path_info.startswith(ADMIN) and is_served(request) and admin.site.has_permission(request)
 
 
 def error_page(request: HttpRequest, status: int, title: StrOrPromise, text: StrOrPromise) -> HttpResponse:

@@ -1,9 +1,9 @@
 """The columns that hold customers' data, of all tables, and their table in docs/security.md."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
-from django.db.models import BinaryField, CharField, GeneratedField, JSONField, Model, TextField
+from django.db.models import Model
 
 import labels.personal_data.columns
 import parcels.personal_data.columns
@@ -59,13 +59,6 @@ COLUMNS: Final[Mapping[type[Model], Columns]] = {
     QueueRow: Columns({"notes": NOTES}, {"name": "our word", "taken_by": "a member of staff"}),
     **{model: Columns({}, others) for model, others in SHOPS.items()},
 }
-TEXTS = (CharField, TextField, JSONField, BinaryField, GeneratedField)
-
-
-def text_columns(model: type[Model]) -> set[str]:
-    """Return the columns that can hold any text: all but numbers, times, choices and references to other rows."""
-    fields: Any = model._meta.concrete_fields
-    return {field.name for field in fields if isinstance(field, TEXTS) and not field.choices}
 
 
 def table() -> str:

@@ -16,7 +16,7 @@ from config.desk.morning import choose
 from config.desk.queue import take
 from config.desk.search import search
 from config.docs import views as docs
-from config.docs.guide import PAGES
+from config.docs.guide import CHANGES, PAGES, REFUSALS
 from config.docs.openapi.views import openapi_json, openapi_yaml
 from config.ops.health import livez, readyz
 from labels.views import LabelFileView
@@ -34,9 +34,9 @@ urlpatterns = [
     re_path(rf"^{FILES[1:]}(?P<signed_name>(?s:.*))\Z", LabelFileView.as_view(), name="label-file"),
     path("", require_safe(RedirectView.as_view(pattern_name="guide")), name="root"),
     *(path(page.path, docs.show_guide, {"page": page}, page.route) for page in PAGES),
-    path("docs/refusals", docs.show_refusals, name="refusals"),
+    path("docs/refusals", docs.show_text, {"path": REFUSALS, "template": "docs/refusals.html"}, "refusals"),
     path("docs/reference", docs.show_reference, name="reference"),
-    path("docs/changelog", docs.show_changes, name="changes"),
+    path("docs/changelog", docs.show_text, {"path": CHANGES, "template": "docs/changes.html"}, "changes"),
     path("docs/search.json", docs.show_search_index, name="search-index"),
     path("llms.txt", docs.show_index, name="llms-txt"),
     path("docs/parcels.http", docs.download_collection, name="collection"),

@@ -11,11 +11,6 @@ ADMIN = "/admin/"
 EVERYWHERE = (FILES, settings.STATIC_URL, *settings.HEALTH_PATHS)
 
 
-def is_admin(request: HttpRequest) -> bool:
-    """Tell whether a page of the admin is asked for, under a name that serves it."""
-    return request.path_info.startswith(ADMIN) and is_served(request)
-
-
 def is_served(request: HttpRequest) -> bool:
     """Tell whether the path is served under the request's host name; raise DisallowedHost."""
     if not settings.ADMIN_HOSTS or request.path_info.startswith(EVERYWHERE):

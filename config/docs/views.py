@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
+from typing import Any
 
 import orjson
 from django.conf import settings
@@ -14,7 +16,7 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import conditional_page, require_safe
 
 from config.docs.collection import collection
-from config.docs.guide import CHANGES, ORIGIN_MARK, PAGES, REFUSALS, Page, Text, text_of
+from config.docs.guide import ORIGIN_MARK, PAGES, Page, Text, text_of
 from config.docs.postman import postman
 from config.docs.search_index import index
 
@@ -32,7 +34,7 @@ def page(view: View) -> View:
     """Make a view answer GET and HEAD, compressed, cacheable and with an ETag."""
 
     @wraps(view)
-    def wrapped(request: HttpRequest, **facts: Page) -> HttpResponse:
+    def wrapped(request: HttpRequest, **facts: Any) -> HttpResponse:
         response = view(request, **facts)
         response["Content-Security-Policy"] = POLICY
         patch_cache_control(response, public=True, max_age=MAX_AGE_S)
@@ -51,15 +53,9 @@ def show_guide(request: HttpRequest, page: Page) -> HttpResponse:
 
 
 @page
-def show_refusals(request: HttpRequest) -> HttpResponse:
-    """Show every error code of the carriers, and what becomes of it."""
-    return shown(request, "docs/refusals.html", text_of(REFUSALS))
-
-
-@page
-def show_changes(request: HttpRequest) -> HttpResponse:
-    """Show what changed for the API's users, and how parts are deprecated."""
-    return shown(request, "docs/changes.html", text_of(CHANGES))
+def show_text(request: HttpRequest, path: Path, template: str) -> HttpResponse:
+    """Show a text beside the guide."""
+    return shown(request, template, text_of(path))
 
 
 @page

@@ -88,9 +88,6 @@ class StateFilter(OptionFilter):
 class TokenForm(forms.ModelForm[AccessToken]):
     """The editable fields of a token."""
 
-    class Meta:
-        help_texts = {"expires_at": gettext_lazy("Empty: it does not expire.")}
-
     def clean_expires_at(self) -> Any:
         expires_at = self.cleaned_data["expires_at"]
         if "expires_at" in self.changed_data and expires_at and expires_at <= timezone.now():

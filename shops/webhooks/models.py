@@ -95,9 +95,6 @@ class WebhookEndpoint(models.Model):
     def __str__(self) -> str:
         return self.id
 
-    def wants(self, event_type: str) -> bool:
-        return not self.event_types or event_type in self.event_types
-
     def set_secret(self, secret: str) -> None:
         """Sign with this secret alone."""
         self.encrypted_secrets = encryption.encrypt({"current": secret, "previous": ""}, row_id=self.id)

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 import labels.admin.search
 import parcels.admin.search
-from config.personal_columns import COLUMNS, table, text_columns
+from config.personal_columns import COLUMNS, table
 from labels.lifecycle.parcels import new_parcel
 from labels.models import DepositSlip, ShippingLabel
 from parcels.models import Parcel, TrackingNumber, UnlistedEventCode
@@ -34,6 +34,13 @@ from tests.support.processes import ROOT
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 OUR_APPS = {"shops", "parcels", "labels"}
 EMAIL = "jane.quibble@mail.example"
+TEXTS = (models.CharField, models.TextField, models.JSONField, models.BinaryField, models.GeneratedField)
+
+
+def text_columns(model: type[models.Model]) -> set[str]:
+    """The columns that can hold any text: all but numbers, times, choices and references to other rows."""
+    fields: Any = model._meta.concrete_fields
+    return {field.name for field in fields if isinstance(field, TEXTS) and not field.choices}
 
 
 def models_of_ours() -> list[type[models.Model]]:
