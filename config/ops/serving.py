@@ -10,7 +10,6 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -39,34 +38,25 @@ class ServingError(Exception):
     """The service can't be served like this; `str()` tells the operator why."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The options of `serve`."""
-
-    host: str
-    port: int
-    workers: int
-    threads: int
-
-
-def serve(plan: Plan) -> None:
+def serve(*, host: str, port: int, workers: int, threads: int) -> None:
     """Serve until SIGTERM or SIGINT, then finish the requests in flight. Raise ServingError."""
     check_timeouts()
-    check_count("workers", plan.workers)
-    check_count("threads", plan.threads)
+    for name, count in (("workers", workers), ("threads", threads)):
+        if not 0 < count <= MAX_COUNT:
+            raise ServingError(f"{count} {name} can't be served with: needs 1 to {MAX_COUNT}")
     check_folder()
-    check_port(plan.host, plan.port)
+    check_port(host, port)
     if settings.METRICS_PORT:
-        check_metrics_port(plan.port)
+        check_metrics_port(port)
         prepare_metrics()
     logger.info("service begins", extra={"version": settings.VERSION})
-    if plan.threads <= (may_hang := bulkhead.threads_at_most()):
-        logger.warning("SERVE_THREADS is %s, but calls to hung carriers may take %s threads", plan.threads, may_hang)
+    if threads <= (may_hang := bulkhead.threads_at_most()):
+        logger.warning("SERVE_THREADS is %s, but calls to hung carriers may take %s threads", threads, may_hang)
     preload()
-    bodies.body_reads.limit(threads=plan.threads)  # each worker has a copy of its own
+    bodies.body_reads.limit(threads=threads)  # each worker has a copy of its own
     os.register_at_fork(after_in_child=reset_signals)
     try:
-        run_granian(plan)
+        run_granian(host, port, workers, threads)
     finally:
         if settings.METRICS_PORT:
             metrics.remove_folder()
@@ -82,12 +72,6 @@ def check_timeouts() -> None:
             f" take (CARRIER_TIMEOUT and {purchase_s - settings.CARRIER_TIMEOUT:g} s), and below STOP_TIMEOUT"
             f" ({settings.STOP_TIMEOUT} s)"
         )
-
-
-def check_count(name: str, value: int) -> None:
-    """Raise ServingError unless the number of workers or threads is in range."""
-    if not 0 < value <= MAX_COUNT:
-        raise ServingError(f"{value} {name} can't be served with: needs 1 to {MAX_COUNT}")
 
 
 def check_folder() -> None:
@@ -186,15 +170,15 @@ def load() -> "WSGIHandler":
     return application
 
 
-def run_granian(plan: Plan) -> None:
+def run_granian(host: str, port: int, workers: int, threads: int) -> None:
     look_up_pool.install()
     server = Granian(
         f"{APPLICATION}:application",
-        address=plan.host,
-        port=plan.port,
+        address=host,
+        port=port,
         interface=Interfaces.WSGI,
-        workers=plan.workers,
-        blocking_threads=plan.threads,
+        workers=workers,
+        blocking_threads=threads,
         http=HTTPModes.http1,  # proxies speak it to a server
         websockets=False,
         # Connections of each worker, idle ones included; further ones queue in the kernel, up to the same number.

@@ -21,8 +21,7 @@ class Command(base.Command):
         parser.add_argument("--threads", type=int, default=settings.SERVE_THREADS, help="in each worker")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        plan = serving.Plan(**{name: options[name] for name in ("host", "port", "workers", "threads")})
         try:
-            serving.serve(plan)
+            serving.serve(**{name: options[name] for name in ("host", "port", "workers", "threads")})
         except serving.ServingError as error:
             raise CommandError(str(error)) from None
