@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from itertools import accumulate
@@ -30,27 +29,16 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 REFUSALS = {"alpha": alpha.rows, "beta": beta.rows}
 
 
-@dataclass(frozen=True)
-class Provoked:
-    """An error that the sandbox returns for a magic reference in an otherwise valid order."""
-
-    suffix: str
-    alpha: str
-    beta: str
-
-    def references(self) -> dict[str, str]:
-        return {"alpha": self.alpha, "beta": self.beta}
-
-
-PROVOKED = (
-    Provoked("PRODUCT_NOT_IN_CONTRACT", "FAULT CONTRACT", "FAULT CONTRACT"),
-    Provoked("ADDRESS_REJECTED", "FAULT 38", "FAULT 30204"),
-    Provoked("PICKUP_POINT_REJECTED", "", "FAULT 30400"),
-    Provoked("REQUEST_REJECTED", "FAULT 33", "FAULT 30300"),
-    Provoked("CREDENTIALS_REJECTED", "FAULT 30", "FAULT 30000"),
-    Provoked("UNAVAILABLE", "FAULT 1", "FAULT 30701"),
-    Provoked("OUTCOME_UNKNOWN", "FAULT RESETMADE", "FAULT RESETMADE"),
-)
+# By an error code's end, the magic reference at which each carrier's sandbox answers an otherwise valid order with it.
+PROVOKED = {
+    "PRODUCT_NOT_IN_CONTRACT": {"alpha": "FAULT CONTRACT", "beta": "FAULT CONTRACT"},
+    "ADDRESS_REJECTED": {"alpha": "FAULT 38", "beta": "FAULT 30204"},
+    "PICKUP_POINT_REJECTED": {"alpha": "", "beta": "FAULT 30400"},
+    "REQUEST_REJECTED": {"alpha": "FAULT 33", "beta": "FAULT 30300"},
+    "CREDENTIALS_REJECTED": {"alpha": "FAULT 30", "beta": "FAULT 30000"},
+    "UNAVAILABLE": {"alpha": "FAULT 1", "beta": "FAULT 30701"},
+    "OUTCOME_UNKNOWN": {"alpha": "FAULT RESETMADE", "beta": "FAULT RESETMADE"},
+}
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -136,7 +124,7 @@ def what_to_do(remedy: str) -> str:
 
 
 def provoked() -> str:
-    rows = ((code(f"..._{row.suffix}"), *map(code, row.references().values())) for row in PROVOKED)
+    rows = ((code(f"..._{suffix}"), *map(code, references.values())) for suffix, references in PROVOKED.items())
     return table(("code", *(f"reference with {carrier}" for carrier in CARRIERS)), rows)
 
 
