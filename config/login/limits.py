@@ -67,10 +67,6 @@ def count_code(user: User) -> None:
 
 def count(group: str, key: str, limit: int) -> None:
     """Count once; what this process knows to be used up is refused without asking the counter store."""
-    usage = blocked.find((group, key))
-    if not usage:
-        usage = throttling.count(group=group, key=key, limit=limit, window_s=WINDOW_S)
-        if usage.is_exceeded:
-            blocked.add((group, key), usage)
+    usage = blocked.find(group, key) or blocked.count(group, key, limit=limit, window_s=WINDOW_S)
     if usage.is_exceeded:
         raise too_many(usage.reset_s)

@@ -85,16 +85,13 @@ class ShopThrottle(BaseThrottle):
 def count_refusal(request: Request) -> None:
     """Count a request without a valid token against its address and network; raise ApiError beyond a limit."""
     for group, key, limit in senders(request):
-        usage = count(group=group, key=key, limit=limit)
-        if usage.is_exceeded:
-            blocked.add((group, key), usage)
-        usage.check()
+        blocked.count(group, key, limit=limit).check()
 
 
 def refuse_if_blocked(request: Request) -> None:
     """Raise ApiError where this process knows that the limit of the request's address or network is used up."""
     for group, key, _ in senders(request):
-        if usage := blocked.find((group, key)):
+        if usage := blocked.find(group, key):
             metrics.REFUSALS.labels(group).inc()
             usage.check()
 
@@ -129,13 +126,13 @@ def count(*, group: str, key: str, limit: int | None = None, window_s: int | Non
 
 def shared_count(*, group: str, key: str, limit: int, window_s: int) -> Usage | None:
     """Count in the store that all processes share; None if it does not answer, which is logged."""
-    if back_off.is_active:
+    if time.monotonic() < in_process.stands_in_until:
         return None
     ends_at = _get_window(key, window_s)
     try:
         counted = count_in(caches["rate_limit"], name_of(group, ends_at, (limit, window_s), key, ALL), window_s)
     except (RedisError, OSError, ValueError):
-        back_off.begin()
+        in_process.stands_in_until = time.monotonic() + BACK_OFF_S
         metrics.FAILURES.labels(group).inc()
         logger.warning("the counter store did not answer: each process counts for itself", exc_info=True)
         return None
@@ -153,6 +150,8 @@ def count_in(cache: Any, name: str, window_s: int) -> int:
 
 class ProcessCounter:
     """Fixed windows counted in this process: it stands in for the counter store."""
+
+    stands_in_until = 0.0  # monotonic; until then the store, which has failed, is not asked
 
     def __init__(self) -> None:
         self.counts: dict[str, tuple[int, int]] = {}  # by key: the Unix time at which the window ends, and its requests
@@ -182,15 +181,18 @@ class ExhaustedSenders:
         self.windows: LRUCache[tuple[str, str], tuple[Usage, float, float]] = LRUCache(maxsize=MAX_BLOCKED)
         self.lock = Lock()
 
-    def add(self, sender: tuple[str, str], usage: Usage) -> None:
-        now_s = time.time()
-        with self.lock:
-            *_, look_up_at = self.windows.get(sender, (now_s,))
-            self.windows[sender] = usage, now_s + usage.reset_s, look_up_at
+    def count(self, group: str, key: str, *, limit: int, window_s: int | None = None) -> Usage:
+        """Count a request of a sender, who is one of these if that is over the limit."""
+        usage, now_s = count(group=group, key=key, limit=limit, window_s=window_s), time.time()
+        if usage.is_exceeded:
+            with self.lock:
+                *_, look_up_at = self.windows.get((group, key), (now_s,))
+                self.windows[group, key] = usage, now_s + usage.reset_s, look_up_at
+        return usage
 
-    def find(self, sender: tuple[str, str]) -> Usage | None:
+    def find(self, group: str, key: str) -> Usage | None:
         """Return the usage as it is now; None where it is not used up, or a token may be looked up."""
-        now_s = time.time()
+        sender, now_s = (group, key), time.time()
         with self.lock:
             if sender not in self.windows:
                 return None
@@ -201,20 +203,6 @@ class ExhaustedSenders:
         return replace(usage, reset_s=ceil(ends_at - now_s))
 
 
-class BackOff:
-    """The time after a failure in which this process does not ask the counter store."""
-
-    until = 0.0
-
-    @property
-    def is_active(self) -> bool:
-        return time.monotonic() < self.until
-
-    def begin(self) -> None:
-        self.until = time.monotonic() + BACK_OFF_S
-
-
-back_off = BackOff()
 blocked = ExhaustedSenders()
 in_process = ProcessCounter()
 

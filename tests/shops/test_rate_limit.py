@@ -260,7 +260,7 @@ def test_concurrent_requests_wait_for_a_store_that_is_down_at_the_same_time(
             connections.close_all()
 
     own.get(FOUND)
-    throttling.back_off.until = 0
+    throttling.in_process.stands_in_until = 0
     with ThreadPoolExecutor(CROWD) as pool:
         answers = list(pool.map(ask, range(CROWD)))
     assert {status for status, _ in answers} == {200}

@@ -41,7 +41,7 @@ def forget() -> None:
     find.cache_clear()
     find_replicated.cache_clear()
     known_digests.clear()
-    throttling.back_off.until = 0
+    throttling.in_process.stands_in_until = 0
     bulkhead.patient_until = 0
     throttling.in_process.counts.clear()
     throttling.blocked.windows.clear()
