@@ -104,15 +104,11 @@ def tokens_of(path: Path) -> list[Token]:
     """Parse a text with its tables; its headings have ids, its cells their column."""
     source = path.read_text(encoding="utf-8").replace(ORIGIN, ORIGIN_MARK)
     tokens = markdown().parse(PLACEHOLDER.sub(lambda match: TABLES[match[1]](), source))
-    name_headings(tokens)
-    label_cells(tokens)
-    return tokens
-
-
-def name_headings(tokens: list[Token]) -> None:
     for opening, inline in pairwise(tokens):
         if opening.type == "heading_open":
             opening.attrSet("id", re.sub(r"[^a-z0-9]+", "-", inline.content.lower()).strip("-"))
+    label_cells(tokens)
+    return tokens
 
 
 def label_cells(tokens: list[Token]) -> None:

@@ -1,6 +1,6 @@
 """The rate limit's counter: one round trip to Redis for each request, two for the first of a window."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import redis
@@ -71,7 +71,9 @@ class CountingRedisCache(RedisCache):
         """Return the fields of hashes; raise as `add_counts`."""
         self.deadline.begin()
         found = [self.ask(list, "HGETALL", self.make_key(key)) for key in keys]
-        return [{name.decode(): int(count) for name, count in pairs(fields)} for fields in found]
+        # The names and the values of a hash come in turn.
+        pairs = [zip(fields[::2], fields[1::2], strict=True) for fields in found]
+        return [{name.decode(): int(count) for name, count in each} for each in pairs]
 
     def ping(self) -> None:
         """Raise redis.RedisError or OSError unless Redis answers."""
@@ -96,8 +98,3 @@ class CountingRedisCache(RedisCache):
             self.connection.disconnect()
             raise redis.InvalidResponse(f"{command[0]} was not answered as Redis does")
         return answer
-
-
-def pairs(fields: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """Return the names and values of a hash, which come in turn."""
-    return zip(fields[::2], fields[1::2], strict=True)

@@ -34,18 +34,13 @@ class LimitError(ValueError):
     """The shop has all the endpoints that it may have; the text is for staff."""
 
 
-def check_event_types(event_types: Iterable[str]) -> None:
-    """Raise EventTypeError for a type that does not exist."""
-    for event_type in event_types:
-        if event_type not in SUBSCRIBABLE:
-            raise EventTypeError(f"{event_type!r} is none of {', '.join(SUBSCRIBABLE)}")
-
-
 def create(*, shop: Shop, url: str, event_types: Iterable[str] = ()) -> tuple[WebhookEndpoint, str]:
     """Make an endpoint; return it with its secret. Raise UrlError, EventTypeError or LimitError."""
     check_url(url)
     wanted = list(dict.fromkeys(event_types))
-    check_event_types(wanted)
+    for event_type in wanted:
+        if event_type not in SUBSCRIBABLE:
+            raise EventTypeError(f"{event_type!r} is none of {', '.join(SUBSCRIBABLE)}")
     secret = signing.new_secret()
     with transaction.atomic():
         Shop.objects.select_for_update(no_key=True).get(id=shop.id)  # so that two at once keep the limit

@@ -65,20 +65,16 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Give the login an account with today's roles; raise LoginRefusedError."""
+        user = sociallogin.user if sociallogin.is_existing else None
         try:
-            let_in(request, sociallogin)
+            check(user, sociallogin)
+            with transaction.atomic():
+                if user is None:
+                    user = linked(request, sociallogin) if is_link(sociallogin) else made(request, sociallogin)
+                follow(user, roles_of(sociallogin.claims))
         except SignOnRefusedError as refusal:
             refusal.record()
             raise
-
-
-def let_in(request: HttpRequest, login: SocialLogin) -> None:
-    user = login.user if login.is_existing else None
-    check(user, login)
-    with transaction.atomic():
-        if user is None:
-            user = linked(request, login) if is_link(login) else made(request, login)
-        follow(user, roles_of(login.claims))
 
 
 def is_link(login: SocialLogin) -> bool:
