@@ -13,7 +13,7 @@ from carriers.alpha import contract_checks, order_trials, points
 from carriers.alpha import messages as alpha_message
 from carriers.alpha.answers import check_code, number_of, pdf_of, reservation_of, result_of
 from carriers.alpha.messages import SHIPPING_NAMESPACE
-from carriers.alpha.parties import CARRIER
+from carriers.alpha.parties import CARRIER, sender
 from carriers.alpha.refusals import CANCELLATION_REFUSALS
 from carriers.base import Carrier, errors_with
 from carriers.client import Service
@@ -88,7 +88,7 @@ class Alpha(Carrier):
     @staticmethod
     def check_sender(party: Party) -> None:
         """Raise Rejected for a sender that the carrier cannot print."""
-        alpha_message.check_sender(party)
+        sender(party)
 
     @property
     def can_be_asked(self) -> bool:

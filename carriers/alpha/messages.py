@@ -76,11 +76,6 @@ def purchase(shipment: Shipment, credentials: Credentials, point: PickupPoint | 
     return soap.envelope(PURCHASE, SHIPPING_NAMESPACE, whole)
 
 
-def check_sender(party: Party) -> None:
-    """Raise Rejected for a sender that the carrier cannot print."""
-    parties.sender(party, "shipper", {})
-
-
 def _element(name: str, fields: Fields, *, keep_empty: bool = False) -> Element:
     """Return a structure, without its empty children."""
     element = Element(name)
@@ -89,10 +84,10 @@ def _element(name: str, fields: Fields, *, keep_empty: bool = False) -> Element:
 
 
 def _senders(party: Party) -> list[Element]:
-    customer = [*parties.sender(party, "customer", {}), ("printAsSender", "N")]
+    values = parties.sender(party)
     return [
-        _element("shipperValue", parties.sender(party, "shipper", {"Type": PROFESSIONAL})),
-        _element("customerValue", customer),
+        _element("shipperValue", parties.in_order("shipper", {**values, "Type": PROFESSIONAL})),
+        _element("customerValue", [*parties.in_order("customer", values), ("printAsSender", "N")]),
     ]
 
 

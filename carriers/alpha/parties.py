@@ -35,13 +35,12 @@ Fields = Iterable[tuple[str, str]]
 Values = Mapping[str, str]
 
 
-def sender(party: Party, prefix: str, extra: Values) -> Fields:
-    """Return the sender's fields; raises Rejected for one that cannot be printed."""
+def sender(party: Party) -> Values:
+    """Return the sender's values; raises Rejected for one that cannot be printed."""
     names, address, contact = all_of(
         lambda: _names(party, SENDER), lambda: _address(party, SENDER), lambda: _contact(party, SENDER)
     )
-    person = {"Civility": CIVILITY, "ContactName": _person(party, SENDER), "PreAlert": NOTIFY_NOBODY}
-    return _in_order(prefix, {**names, **address, **contact, **person, **extra})
+    return {**names, **address, **contact, "Civility": CIVILITY, "PreAlert": NOTIFY_NOBODY}
 
 
 def recipient(party: Party) -> Fields:
@@ -49,12 +48,8 @@ def recipient(party: Party) -> Fields:
     names, address, contact = all_of(
         lambda: _names(party, RECIPIENT), lambda: _address(party, RECIPIENT), lambda: _contact(party, RECIPIENT)
     )
-    extra = {
-        "ContactName": _person(party, RECIPIENT),
-        "PreAlert": NOTIFY_NOBODY,
-        "Type": PROFESSIONAL if "Name2" in names else PRIVATE,
-    }
-    return _in_order("recipient", {**names, **address, **contact, **extra})
+    extra = {"PreAlert": NOTIFY_NOBODY, "Type": PROFESSIONAL if "Name2" in names else PRIVATE}
+    return in_order("recipient", {**names, **address, **contact, **extra})
 
 
 def recipient_at(point: PickupPoint | None, party: Party, *, is_phone_required: bool, is_relay_europe: bool) -> Fields:
@@ -71,10 +66,11 @@ def recipient_at(point: PickupPoint | None, party: Party, *, is_phone_required: 
         "PreAlert": NOTIFY_RECIPIENT if party.email else NOTIFY_NOBODY,
         "Type": PRIVATE,
     }
-    return _in_order("recipient", {**place, **person, **contact, **extra})
+    return in_order("recipient", {**place, **person, **contact, **extra})
 
 
-def _in_order(prefix: str, values: Values) -> Fields:
+def in_order(prefix: str, values: Values) -> Fields:
+    """Return the fields of a structure whose names begin so."""
     return [(prefix + name, values[name]) for name in _ORDER if name in values]
 
 
@@ -109,10 +105,11 @@ def _person(party: Party, path: str) -> str:
 
 
 def _names(party: Party, path: str) -> Values:
-    """Return the company, if there is one, then the person."""
+    """Return the company, if there is one, then the person, who is also the contact."""
     field = CarrierField(CARRIER, f"{path}.company", NAME_LENGTH)
     person, company = all_of(lambda: _person(party, path), lambda: fitting(to_ascii(party.company, field), field))
-    return {"Name": company, "Name2": person} if company else {"Name": person}
+    names = {"Name": company, "Name2": person} if company else {"Name": person}
+    return names | {"ContactName": person}
 
 
 def _address(party: Party, path: str) -> Values:

@@ -19,7 +19,7 @@ from carriers.beta import credentials as beta_credentials
 from carriers.beta import messages as beta_message
 from carriers.beta.answers import Parcel, read_check, read_parcel
 from carriers.beta.customs import DESCRIPTION_LENGTH
-from carriers.beta.parties import CARRIER
+from carriers.beta.parties import CARRIER, sender
 from carriers.client import Service
 from carriers.contract_checks import Finding, Terms
 from carriers.customs import items_by_parcel
@@ -91,7 +91,7 @@ class Beta(Carrier):
     @staticmethod
     def check_sender(party: Party) -> None:
         """Raise Rejected for a sender that the carrier cannot print."""
-        beta_message.check_sender(party)
+        sender(party)
 
     def create_label(
         self, shipment: Shipment, credentials: Credentials, deadline: Deadline | None = None

@@ -14,7 +14,7 @@ from carriers.beta.parties import CARRIER, LINE_LENGTH
 from carriers.beta.points import PICKUP_POINT_CODE
 from carriers.errors import RequestRejected
 from carriers.products import BETA_OVERSEAS, MAINLAND, Product
-from carriers.shipment import Credentials, Package, Party, PickupPoint, Shipment
+from carriers.shipment import Credentials, Package, PickupPoint, Shipment
 from carriers.text import CarrierField, fitting, to_latin
 from carriers.validation import all_of, checked_product, route_of
 
@@ -75,11 +75,6 @@ def links(shipment: Shipment, rank: int, followers: Sequence[str]) -> Fields:
     kind = {"TYPE_MULTI_PARCEL": "MASTER" if is_master else "FOLLOWER"}
     position = {"PARCEL_ITERATION_NUMBER": str(rank), "TOTAL_NUMBER_PARCEL": str(count)}
     return kind | position | ({"LIST_FOLLOWER_PARCEL": "/".join(followers)} if is_master else {})
-
-
-def check_sender(party: Party) -> None:
-    """Raise Rejected for a sender that the carrier cannot print."""
-    parties.sender(party)
 
 
 def _letter(shipment: Shipment, product: Product, index: int) -> Json:
