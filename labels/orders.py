@@ -28,6 +28,7 @@ from shops.contracts.addresses import party
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from shops.db import clock
+from shops.db.bulk import instance
 
 logger = logging.getLogger("labels.purchase")
 
@@ -74,7 +75,8 @@ def new_label(
 ) -> ShippingLabel:
     """Make the row of an order that has its sender, leased from now on; it is not saved."""
     created_at, leased_until = beginning(contract.carrier_code, len(order["weights_kg"]))
-    return ShippingLabel(
+    return instance(
+        ShippingLabel,
         account_number=number_for(contract, order["product_code"]),
         created_at=created_at,
         leased_until=leased_until,

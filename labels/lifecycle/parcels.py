@@ -19,7 +19,7 @@ from parcels.tracking.schedule import schedule_next_check
 from parcels.tracking.timeline import events_of, locked, recompute
 from shops.db import clock
 from shops.db.batches import batches
-from shops.db.bulk import PreparedInsert
+from shops.db.bulk import PreparedInsert, instance
 from shops.db.prepared import PreparedQuery, argument, pipelined
 
 # What a label's parcel takes from another parcel of the same order.
@@ -179,7 +179,8 @@ def new_parcel(label: ShippingLabel, of_the_order: dict[str, Any]) -> Parcel:
     """Make the parcel of a label; its order's number, items and customer are those of another parcel of the order."""
     email = label.recipient.get("email") or of_the_order.get("customer_email")
     story: dict[str, Any] = {"destination": destination(label), "events": [], "customer_email": email}
-    return Parcel(
+    return instance(
+        Parcel,
         **{"order_number": "", "line_items": []} | of_the_order | story,
         id=label.id,
         shop_id=label.shop_id,

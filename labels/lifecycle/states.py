@@ -184,7 +184,7 @@ def change(label: ShippingLabel, event: Event, guards: tuple[Q, ...], names: tup
     step = TRANSITIONS[event]
     if guards and not ShippingLabel.objects.row_of(label).filter(*guards).select_for_update().exists():
         return False
-    with pipelined():
+    with pipelined() if step.effect or step.webhook else nullcontext():
         updated = update_for(event, names).start(label, own_id=label.id, own_shop=label.shop_id)
         take_effect = prepare_effect(label, step.effect)
         endpoints = ENDPOINTS.start(shop=label.shop_id) if step.webhook else list
