@@ -13,6 +13,7 @@ from carriers.sandbox.beta.delivery import DELIVERY, answer_delivery
 from carriers.sandbox.beta.deposit_slip import OPERATION as DEPOSIT_SLIP
 from carriers.sandbox.beta.deposit_slip import answer_deposit_slip
 from carriers.sandbox.beta.information import INFORMATION, answer_information
+from carriers.sandbox.beta.json_request import MalformedError
 from carriers.sandbox.beta.points import LOOK_UP, SEARCH
 from carriers.sandbox.beta.points import answer_points as answer_beta_points
 from carriers.sandbox.beta.shipping import BLOCKS, BUY, CHECK, answer_beta
@@ -34,12 +35,7 @@ def _answer_redirected(_: State, __: Request) -> Response:
     return json_response({"message": "this redirect was not to be followed"})
 
 
-HANDLERS: dict[str, Callable[[State, Request], Response]] = {
-    "/": answer_page,
-    ALPHA_SHIPPING_PATH: answer_shipping,
-    ALPHA_TRACKING_PATH: answer_tracking,
-    ALPHA_POINTS_PATH: answer_alpha_points,
-    ALPHA_QUICKCOST_PATH: answer_products,
+BETA: dict[str, Callable[[State, Request], Response]] = {
     **{
         f"{BETA_POINTS_PATH}/{operation}": partial(answer_beta_points, operation=operation)
         for operation in (SEARCH, LOOK_UP)
@@ -53,6 +49,27 @@ HANDLERS: dict[str, Callable[[State, Request], Response]] = {
         for version, block in BLOCKS.items()
         for operation in (BUY, CHECK)
     },
+}
+
+
+def _answer_beta(state: State, request: Request) -> Response:
+    """Answer for one of beta's services, each of which takes a POST of JSON."""
+    if request.method != "POST":
+        return json_response({"error": "Method Not Allowed", "message": "POST is expected"}, 405)
+    try:
+        return BETA[request.path](state, request)
+    except MalformedError as error:
+        status = 422 if request.path.endswith(CHECK) else 400
+        return json_response({"error": "Bad Request", "message": str(error)}, status)
+
+
+HANDLERS: dict[str, Callable[[State, Request], Response]] = {
+    "/": answer_page,
+    ALPHA_SHIPPING_PATH: answer_shipping,
+    ALPHA_TRACKING_PATH: answer_tracking,
+    ALPHA_POINTS_PATH: answer_alpha_points,
+    ALPHA_QUICKCOST_PATH: answer_products,
+    **dict.fromkeys(BETA, _answer_beta),
     **dict.fromkeys(CONTROL_PATHS, answer_control),
     REDIRECTED_PATH: _answer_redirected,
 }

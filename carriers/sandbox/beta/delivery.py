@@ -5,11 +5,10 @@ The page names the fields and `OK`; the other texts are a choice. It needs the c
 
 import re
 from datetime import date, timedelta
-from typing import Any
 
-from carriers.sandbox.beta.accounts import REFUSED, is_number_missing
+from carriers.sandbox.beta.accounts import REFUSED, is_number_missing, name_of
 from carriers.sandbox.beta.information import FACTS
-from carriers.sandbox.beta.json_request import read_json
+from carriers.sandbox.beta.json_request import read_request
 from carriers.sandbox.fault_registry import Operation
 from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response, json_response
@@ -18,24 +17,23 @@ from carriers.sandbox.state import State
 DELIVERY = "getDateLivraison"
 SUNDAY = 6
 DAYS = 2
-CREDENTIALS = {"apiKey", "login", "password", "partnerClientCode"}
+REQUEST = {
+    "credentials": dict.fromkeys(("apiKey", "login", "password", "partnerClientCode"), str),
+    "data": dict.fromkeys(("zipCodeDest", "regateDepart", "depositDate"), str),
+}
 DEPOTS = {site["codeRegate"] for site in FACTS["siteDepotList"]}
 
 
 def answer_delivery(state: State, request: Request) -> Response:
-    body = _read(request)
-    if request.method != "POST" or body is None:
-        return json_response({"error": "Bad Request", "message": "a POST of JSON is expected"}, 400)
+    body = read_request(request, REQUEST)
     credentials, data = body["credentials"], body["data"]
-    name = credentials.get("apiKey") or credentials.get("login", "")
-    is_one_way = "apiKey" in credentials or bool(credentials.get("login") and credentials.get("password"))
-    is_unknown = is_number_missing(name, credentials.get("partnerClientCode", ""))
-    if not is_one_way or name.endswith(REFUSED) or is_unknown:
+    name = name_of(credentials)
+    if not name or name.endswith(REFUSED) or is_number_missing(name, credentials.get("partnerClientCode", "")):
         return _refused("IDENTIFIANTS")
-    if not re.fullmatch(r"(?!9[78])\d{5}", data["zipCodeDest"]) or data["regateDepart"] not in DEPOTS:
+    if not re.fullmatch(r"(?!9[78])\d{5}", data.get("zipCodeDest", "")) or data.get("regateDepart") not in DEPOTS:
         return _refused("PARAMETRES")
     try:
-        day = date.fromisoformat(data["depositDate"])
+        day = date.fromisoformat(data.get("depositDate", ""))
     except ValueError:
         return _refused("DATE")
     if day.weekday() == SUNDAY:
@@ -53,17 +51,6 @@ def after_working_days(day: date, count: int) -> date:
     for _ in range(count):
         day += timedelta(days=2 if day.weekday() == SUNDAY - 1 else 1)
     return day
-
-
-def _read(request: Request) -> dict[str, Any] | None:
-    body = read_json(request)
-    try:
-        credentials, data = body["credentials"], body["data"]
-        is_known = credentials.keys() <= CREDENTIALS and data.keys() == {"zipCodeDest", "regateDepart", "depositDate"}
-        values = [*credentials.values(), *data.values()]
-    except (KeyError, TypeError, AttributeError):
-        return None
-    return body if is_known and all(isinstance(value, str) for value in values) else None
 
 
 def _refused(text: str) -> Response:

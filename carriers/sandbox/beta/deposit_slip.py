@@ -5,12 +5,12 @@ import time
 from reportlab.lib.pagesizes import A4
 
 from carriers.sandbox.beta import answers, tables
-from carriers.sandbox.beta.json_request import MalformedError, read_request
+from carriers.sandbox.beta.json_request import read_request
 from carriers.sandbox.beta.validation import account_of, validate_credentials
 from carriers.sandbox.beta.violations import Violations
 from carriers.sandbox.fault_registry import Operation
 from carriers.sandbox.faults import Fault
-from carriers.sandbox.http import Request, Response, json_response
+from carriers.sandbox.http import Request, Response
 from carriers.sandbox.page import BOLD, NOTICE, REGULAR, Page
 from carriers.sandbox.state import State
 
@@ -20,12 +20,7 @@ MOST_PARCELS = 50  # a call; what the carrier's module sends, no published bound
 
 
 def answer_deposit_slip(state: State, request: Request) -> Response:
-    if request.method != "POST":
-        return json_response({"error": "Method Not Allowed", "message": "POST is expected"}, 405)
-    try:
-        body = read_request(request, tables.SLIP)
-    except MalformedError as error:
-        return json_response({"error": "Bad Request", "message": str(error)}, 400)
+    body = read_request(request, tables.SLIP)
     api_key, violations = request.headers.get("apikey", ""), Violations()
     validate_credentials(violations, body, api_key)
     if violations.errors:

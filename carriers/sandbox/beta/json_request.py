@@ -62,11 +62,3 @@ def _shaped_block(value: Any, shape: Json, path: str) -> Json:
         for name, inner in shape.items()
         if name in given or isinstance(inner, dict)
     }
-
-
-def read_json(request: Request) -> Any:
-    """Return the body's JSON, None for a body that is none."""
-    try:
-        return json.loads(request.body.decode())
-    except (ValueError, RecursionError):
-        return None

@@ -6,16 +6,16 @@ The page names 101, 102, 201 and 202 (credentials), 124 (the id, or a network th
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from carriers.sandbox.beta import accounts
 from carriers.sandbox.beta.answers import CodeError
-from carriers.sandbox.beta.json_request import read_json
+from carriers.sandbox.beta.json_request import read_request
+from carriers.sandbox.beta.tables import NUMBER
 from carriers.sandbox.countries import COUNTRIES
 from carriers.sandbox.http import Request
 
 MISSING_ACCOUNT, MISSING_PASSWORD, WRONG_CREDENTIALS, NOT_ALLOWED = 101, 102, 201, 202
-WRONG_ID, NO_POINT, NOT_SERVED, SYSTEM = 124, 300, 203, 1000
+WRONG_ID, NO_JSON, NO_POINT, NOT_SERVED, SYSTEM = 124, 145, 300, 203, 1000
 MESSAGES = {
     101: "accountNumber is missing", 102: "password is missing", 201: "wrong account or password",
     202: "this service is not on the contract", 104: "zipCode is missing", 105: "city is missing",
@@ -69,17 +69,10 @@ LOOK_UP_RULES = (
 
 
 def read_fields(request: Request, names: tuple[str, ...]) -> Fields:
-    """Return the fields as text, "" for a null; CodeError for a body that is not this service's."""
-    body = read_json(request)
-    if not isinstance(body, dict) or not body.keys() <= {*names, *CREDENTIALS}:
-        raise CodeError(145)
-    return {name: _text(body.get(name)) for name in (*names, *CREDENTIALS)}
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, (dict, list, bool)):
-        raise CodeError(145)
-    return "" if value is None else str(value).strip()
+    """Return the fields as text, "" for a null; MalformedError for a body that is not this service's."""
+    names += CREDENTIALS
+    body = read_request(request, dict.fromkeys(names, (str, *NUMBER)))
+    return {name: str(body.get(name, "")).strip() for name in names}
 
 
 def validate_credentials(fields: Fields) -> None:

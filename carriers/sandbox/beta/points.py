@@ -7,8 +7,9 @@ from typing import Any
 
 from carriers.sandbox.beta import point_request
 from carriers.sandbox.beta.answers import CodeError
+from carriers.sandbox.beta.json_request import MalformedError
 from carriers.sandbox.beta.point_answer import point_json
-from carriers.sandbox.beta.point_request import NO_POINT, NOT_SERVED, SYSTEM, WRONG_ID, Fields
+from carriers.sandbox.beta.point_request import NO_JSON, NO_POINT, NOT_SERVED, SYSTEM, WRONG_ID, Fields
 from carriers.sandbox.countries import FRANCE
 from carriers.sandbox.fault_registry import Operation
 from carriers.sandbox.faults import Fault
@@ -30,14 +31,14 @@ KEPT: dict[str, Callable[[PickupPoint], bool]] = {
 
 
 def answer_points(state: State, request: Request, *, operation: str) -> Response:
-    if request.method != "POST":
-        return json_response({"error": "Method Not Allowed", "message": "POST is expected"}, 405)
     is_search = operation == SEARCH
     try:
         fields = point_request.read_fields(request, point_request.SEARCHED if is_search else point_request.LOOKED_UP)
         point_request.validate_credentials(fields)
         point_request.validate(fields, point_request.SEARCH_RULES if is_search else point_request.LOOK_UP_RULES)
         return _perform(state, operation, fields)
+    except MalformedError:
+        return _refused(operation, NO_JSON)
     except CodeError as error:
         return _refused(operation, error.code)
 

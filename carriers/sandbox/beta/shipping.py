@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from carriers.sandbox.beta import answers, tables
 from carriers.sandbox.beta.accounts import WRONG
 from carriers.sandbox.beta.customs import customs_form
-from carriers.sandbox.beta.json_request import Json, MalformedError, read_request
+from carriers.sandbox.beta.json_request import Json, read_request
 from carriers.sandbox.beta.links import Link, read_link, validate_followers
 from carriers.sandbox.beta.pickup import misrouted_by
 from carriers.sandbox.beta.validation import account_of, validate_request
@@ -42,13 +42,7 @@ class Order:
 
 
 def answer_beta(state: State, request: Request, *, operation: str, block: str) -> Response:
-    if request.method != "POST":
-        return json_response({"error": "Method Not Allowed", "message": "POST is expected"}, 405)
-    try:
-        body = read_request(request, tables.REQUEST)
-    except MalformedError as error:
-        status = 422 if operation == CHECK else 400
-        return json_response({"error": "Bad Request", "message": str(error)}, status)
+    body = read_request(request, tables.REQUEST)
     api_key = request.headers.get("apikey", "")
     violations = validate_request(body, api_key)
     link = read_link(body, violations)

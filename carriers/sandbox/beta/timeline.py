@@ -6,7 +6,7 @@ from typing import Any
 
 from carriers.sandbox.beta import accounts
 from carriers.sandbox.beta.answers import CodeError
-from carriers.sandbox.beta.json_request import read_json
+from carriers.sandbox.beta.json_request import MalformedError, read_request
 from carriers.sandbox.beta.timeline_answer import PARTNERS, parcel_json, partner_reference
 from carriers.sandbox.fault_registry import Operation
 from carriers.sandbox.faults import Fault
@@ -39,31 +39,19 @@ Fields = dict[str, str]
 
 
 def answer_timeline(state: State, request: Request) -> Response:
-    if request.method != "POST":
-        return json_response({"error": "Method Not Allowed", "message": "POST is expected"}, 405)
     try:
-        fields = _fields(request)
-        account = _account(fields)
-        return _perform(state, fields, account)
+        fields = dict.fromkeys(FIELDS, "") | read_request(request, dict.fromkeys(FIELDS, str))
+        return _perform(state, fields, _account(fields))
+    except MalformedError:
+        return _refused(MALFORMED)
     except CodeError as error:
         return _refused(error.code)
 
 
-def _fields(request: Request) -> Fields:
-    """Return the body's fields, "" for a null; CodeError for any other body than this service's."""
-    body = read_json(request)
-    is_json = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
-    if not is_json or not isinstance(body, dict) or not body.keys() <= {*FIELDS}:
-        raise CodeError(MALFORMED)
-    if any(not isinstance(value, str) for value in body.values() if value is not None):
-        raise CodeError(MALFORMED)
-    return {name: body.get(name) or "" for name in FIELDS}
-
-
 def _account(fields: Fields) -> str:
     """Return the contract as the ledger names it; an API key goes before a login, which may come along with it."""
-    name = fields["apiKey"] or fields["login"]
-    if not name or not (fields["apiKey"] or fields["password"]) or name.endswith(accounts.WRONG):
+    name = accounts.name_of(fields)
+    if not name or name.endswith(accounts.WRONG):
         raise CodeError(WRONG_CREDENTIALS)
     if name.endswith(accounts.NOT_ALLOWED):
         raise CodeError(NOT_ALLOWED)

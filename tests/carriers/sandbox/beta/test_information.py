@@ -37,7 +37,7 @@ def test_wrong_credentials_are_refused(sandbox: SandboxServer, credential: dict[
 
 
 @pytest.mark.parametrize(
-    "body", [{}, {"credential": "x"}, {"credential": LOGIN | {"pin": "1"}}, {"credential": {"login": 1}}]
+    "body", [[], {"credential": "x"}, {"credential": LOGIN | {"pin": "1"}}, {"credential": {"login": 1}}]
 )
 def test_another_body_is_refused(sandbox: SandboxServer, body: Any) -> None:
     assert post(sandbox.beta_account_url, json=body).status_code == 400
