@@ -4,18 +4,26 @@ import re
 from decimal import Decimal
 
 from carriers.sandbox.beta import tables
+from carriers.sandbox.beta.errors import Violations
 from carriers.sandbox.beta.json_request import Json
 from carriers.sandbox.beta.request_fields import EORI, SIZE_KEYS, Fields, read_fields
-from carriers.sandbox.beta.violations import Violations
-from carriers.sandbox.countries import COUNTRIES
+from carriers.sandbox.countries import COUNTRIES, EU, FRANCE, OVERSEAS
 from carriers.sandbox.customs_form import CustomsForm
-from carriers.sandbox.customs_union import needs_customs
 
 EORI_NUMBER, BRITISH_EORI = r"[A-Z]{2}[A-Z0-9]{1,15}", r"GB[A-Z0-9]{1,15}"
 DECLARED_TWICE_EUR = 1000  # from this value on, goods to GB need the sender's number and GB's own
 STATES = ("US", "CA")
 MANUFACTURER = " - MID: "
 DUTIES_PAID_OVERSEAS = ("GF", "GP", "MQ", "RE")
+# Postal codes outside the customs union, by their beginnings: the Canaries, Ceuta and Melilla; Livigno and Campione;
+# Helgoland and Büsingen; Åland; Mount Athos.
+OUTSIDE = {
+    "ES": ("35", "38", "51", "52"),
+    "IT": ("23041", "23030", "22061", "22060"),
+    "DE": ("27498", "78266"),
+    "FI": ("22",),
+    "GR": ("63086", "63087"),
+}
 
 
 def validate_customs(violations: Violations, body: Json) -> None:
@@ -36,6 +44,15 @@ def validate_customs(violations: Violations, body: Json) -> None:
         violations.require(_is_state(addressee), 30212, "stateOrProvinceCode")
     _validate_eori(violations, body, is_declared=is_declared)
     _validate_duties(violations, body, is_declared=is_declared)
+
+
+def needs_customs(sender_country: str, country: str, zip_code: str) -> bool:
+    """Return whether a parcel between these places needs a declaration; one that stays on its island does not."""
+    if sender_country in OVERSEAS:
+        return country != sender_country
+    if country not in EU | FRANCE:
+        return True
+    return zip_code.replace(" ", "").startswith(OUTSIDE.get(country, ("none",)))
 
 
 def _is_state(address: Json) -> bool:

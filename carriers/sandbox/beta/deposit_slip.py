@@ -5,9 +5,9 @@ import time
 from reportlab.lib.pagesizes import A4
 
 from carriers.sandbox.beta import answers, tables
+from carriers.sandbox.beta.errors import Violations
 from carriers.sandbox.beta.json_request import read_request
 from carriers.sandbox.beta.validation import account_of, validate_credentials
-from carriers.sandbox.beta.violations import Violations
 from carriers.sandbox.fault_registry import Operation
 from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response

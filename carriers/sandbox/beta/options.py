@@ -1,10 +1,10 @@
 """Validates a parcel's options: insurance, the network abroad, words to the driver."""
 
 from carriers.sandbox.beta import tables
+from carriers.sandbox.beta.customs import OUTSIDE
+from carriers.sandbox.beta.errors import Violations
 from carriers.sandbox.beta.json_request import Json
-from carriers.sandbox.beta.violations import Violations
 from carriers.sandbox.countries import codes
-from carriers.sandbox.customs_union import OUTSIDE
 
 INSURED = codes("DOS CDS COL HD CORE CORI COLI")
 NOT_INSURED = codes("SX SS")

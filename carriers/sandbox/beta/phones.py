@@ -3,8 +3,8 @@
 import re
 
 from carriers.sandbox.beta import tables
+from carriers.sandbox.beta.errors import Violations
 from carriers.sandbox.beta.json_request import Json
-from carriers.sandbox.beta.violations import Violations
 
 FRENCH_MOBILE = r"(0|\+330?)[67]\d{8}"
 FOREIGN_MOBILE = r"\+[1-9]\d{8,13}"

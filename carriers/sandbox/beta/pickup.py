@@ -3,9 +3,9 @@
 import re
 
 from carriers.sandbox.beta import tables
+from carriers.sandbox.beta.errors import Violations
 from carriers.sandbox.beta.json_request import Json
 from carriers.sandbox.beta.point_answer import type_of
-from carriers.sandbox.beta.violations import Violations
 from carriers.sandbox.pickup_points import PickupPoint, folded, point_of
 
 # The kinds that each code takes: HD takes every one.

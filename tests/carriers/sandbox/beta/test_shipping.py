@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from carriers.sandbox.beta.customs import needs_customs
 from carriers.sandbox.beta.tables import DESTINATIONS
-from carriers.sandbox.customs_union import needs_customs
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.beta.orders import (
     ADDRESSEE,
