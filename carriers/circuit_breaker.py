@@ -4,7 +4,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -78,7 +78,8 @@ class CircuitBreaker:
     @contextmanager
     def call(self, shop_id: str = "") -> Iterator[None]:
         """Run the block if calls are let through, else raise CarrierUnavailable; count its failure or success."""
-        with self._admitted(shop_id):
+        is_closed = self.state_for(shop_id) is CircuitState.CLOSED
+        with nullcontext() if is_closed else self._probing(shop_id):
             try:
                 yield
             except CarrierError as error:
@@ -88,9 +89,6 @@ class CircuitBreaker:
 
     def _is_for(self, shop_id: str) -> bool:
         return self._shop_id in ("", shop_id)
-
-    def _admitted(self, shop_id: str) -> AbstractContextManager[None]:
-        return nullcontext() if self.state_for(shop_id) is CircuitState.CLOSED else self._probing(shop_id)
 
     @contextmanager
     def _probing(self, shop_id: str) -> Iterator[None]:

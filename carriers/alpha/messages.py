@@ -140,7 +140,7 @@ def _parcel(shipment: Shipment, product: Product, index: int, route: Route, good
         ("customsValue", _decimal(value_eur(goods), CENT)),
         ("evtCode", "DC"),
         ("insuredCurrency", "EUR"),
-        ("insuredValue", _cents(shipment.insured_value_eur or Decimal(0))),
+        ("insuredValue", _decimal((shipment.insured_value_eur or Decimal(0)) * 100, Decimal(1))),
         ("objectType", "MAR"),
         ("productCode", route.carrier_code),
         ("service", _service(route, called_at)),
@@ -159,10 +159,6 @@ def _parcel(shipment: Shipment, product: Product, index: int, route: Route, good
 def _decimal(value: Decimal, step: Decimal) -> str:
     """Return a number rounded up to the step, without trailing zeros."""
     return format(value.quantize(step, ROUND_UP).normalize(), "f")
-
-
-def _cents(value_eur: Decimal) -> str:
-    return _decimal(value_eur * 100, Decimal(1))
 
 
 def _service(route: Route, called_at: datetime) -> str:

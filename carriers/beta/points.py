@@ -53,7 +53,7 @@ def look_up(code: str, shipment: Shipment, credentials: Credentials, network: st
         **_contract(credentials),
         "id": code,
         "date": _day(shipment),
-        "weight": _heaviest_g(shipment),
+        "weight": _grams(max(package.weight_kg for package in shipment.packages)),
         "filterRelay": POST_OFFICES if query_of(shipment).is_heavy else ALL_KINDS,
         "langue": LANGUAGE,
     }
@@ -97,10 +97,6 @@ def _contract(credentials: Credentials) -> Json:
     if credentials.api_key:
         return {"apiKey": credentials.api_key, **said}
     return {"accountNumber": credentials.account_number, "password": credentials.password, **said}
-
-
-def _heaviest_g(shipment: Shipment) -> str:
-    return _grams(max(package.weight_kg for package in shipment.packages))
 
 
 def _grams(weight_kg: Decimal) -> str:

@@ -3,7 +3,7 @@
 import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from carriers.sandbox.control_page import control_page
@@ -76,13 +76,7 @@ def _answer_points(_: State, request: Request) -> Response:
 
 
 def _collect(state: State, request: Request) -> Response:
-    try:
-        number = json.loads(request.body)["tracking_number"]
-    except (ValueError, KeyError, TypeError):
-        raise ControlError("tracking_number: expected") from None
-    if state.ledger.purchase("alpha", str(number)) is None:
-        raise ControlError("no such parcel", 404)
-    state.ledger.collect("alpha", number)
+    state.ledger.collect("alpha", _parcel_of(state, _read(request), ["alpha"]).tracking_number)
     return json_response({})
 
 
@@ -92,10 +86,7 @@ def _done(act: Callable[[], None]) -> Response:
 
 
 def _arm(state: State, request: Request) -> Response:
-    try:
-        armed = read_armed_fault(json.loads(request.body))
-    except ValueError as error:
-        raise ControlError(str(error)) from None
+    armed = read_armed_fault(_read(request))
     state.faults.arm(armed)
     return json_response({"fault": armed.fault.name, "is_made": armed.fault.is_made}, 201)
 
@@ -141,15 +132,20 @@ def _answer_foreign(state: State, request: Request) -> Response:
 
 def _changed(state: State, request: Request, change_of: Callable[[dict[str, Any]], Change]) -> Response:
     content = _read(request)
+    parcel = _parcel_of(state, content, BOTH)
+    state.ledger.change(parcel, change_of(content))
+    return json_response({"events": [happening.step.event for happening in state.ledger.way(parcel).happened]})
+
+
+def _parcel_of(state: State, content: Any, carriers: Iterable[str]) -> Purchase:
     number = content.get("tracking_number") if isinstance(content, dict) else None
     if not isinstance(number, str):
         raise ControlError("tracking_number: expected")
-    found = (state.ledger.purchase(carrier, number) for carrier in BOTH)
+    found = (state.ledger.purchase(carrier, number) for carrier in carriers)
     parcel = next((parcel for parcel in found if parcel), None)
     if parcel is None:
         raise ControlError("no such parcel", 404)
-    state.ledger.change(parcel, change_of(content))
-    return json_response({"events": [happening.step.event for happening in state.ledger.way(parcel).happened]})
+    return parcel
 
 
 def _read(request: Request) -> Any:

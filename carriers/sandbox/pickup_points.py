@@ -77,12 +77,10 @@ class PickupPoint:
         start = starts.get(self.status)
         return (start, start + timedelta(days=CLOSED_DAYS)) if start else None
 
-    def is_closed_on(self, day: date) -> bool:
-        return self.holiday is not None and self.holiday[0] <= day <= self.holiday[1]
-
     @property
     def is_open(self) -> bool:
-        return self.is_active and not self.is_closed_on(datetime.now(PARIS).date())
+        first, last = self.holiday or (date.max, date.max)
+        return self.is_active and not first <= datetime.now(PARIS).date() <= last
 
     def as_json(self) -> dict[str, Any]:
         return {**asdict(self), "is_open": self.is_open}

@@ -31,10 +31,6 @@ BETA_DELIVERY_PATH = f"/beta/delivery/{DELIVERY}"
 BETA_TRACKING_PATH = f"/beta/tracking/{TIMELINE}"
 
 
-def _answer_redirected(_: State, __: Request) -> Response:
-    return json_response({"message": "this redirect was not to be followed"})
-
-
 BETA: dict[str, Callable[[State, Request], Response]] = {
     **{
         f"{BETA_POINTS_PATH}/{operation}": partial(answer_beta_points, operation=operation)
@@ -71,7 +67,7 @@ HANDLERS: dict[str, Callable[[State, Request], Response]] = {
     ALPHA_QUICKCOST_PATH: answer_products,
     **dict.fromkeys(BETA, _answer_beta),
     **dict.fromkeys(CONTROL_PATHS, answer_control),
-    REDIRECTED_PATH: _answer_redirected,
+    REDIRECTED_PATH: lambda *_: json_response({"message": "this redirect was not to be followed"}),
 }
 
 

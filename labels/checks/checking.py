@@ -53,7 +53,8 @@ def check(*, shop_id: str, body: dict[str, Any], sender_address: dict[str, str] 
     try:
         order = completed(read_order(body, sender_address=sender_address), sender_address)
     except ValidationError as error:
-        return Verdict(list(problems_of(error)), checked, is_customs_required)
+        problems = [Problem(Stage.SERVICE, text, field=path or None) for path, text in faults(error.detail)]
+        return Verdict(problems, checked, is_customs_required)
     checked.append(Stage.CONTRACT)
     try:
         contract = CarrierContract.find(shop_id=shop_id, carrier_code=order["carrier_code"])
@@ -83,11 +84,6 @@ def judged(contract: CarrierContract, order: dict[str, Any]) -> tuple[Trial, Shi
     ):
         talk.carrier.try_order(ordered, credentials, trial)
     return trial, ordered
-
-
-def problems_of(error: ValidationError) -> Iterator[Problem]:
-    for path, text in faults(error.detail):
-        yield Problem(Stage.SERVICE, text, field=path or None)
 
 
 def problems_of_trial(trial: Trial) -> Iterator[Problem]:

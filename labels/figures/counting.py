@@ -68,12 +68,8 @@ def changed_days(last: datetime | None, now: datetime) -> list[date]:
         since = day_of(now - LOOK_BACK)
     else:
         since = day_of(last - COMMIT_MARGIN)
-    recent = {day for day in days_between(since, today) if day >= oldest}
+    recent = {today - timedelta(days=ago) for ago in range((today - max(since, oldest)).days + 1)}
     return sorted(recent | (days_of_late_changes(last) if last else set()))
-
-
-def days_between(first: date, last: date) -> Iterator[date]:
-    yield from (first + timedelta(days=number) for number in range((last - first).days + 1))
 
 
 def days_of_late_changes(last: datetime) -> set[date]:

@@ -83,7 +83,8 @@ def timestamp(at: datetime) -> str:
 @register.filter
 def reason(label: ShippingLabel) -> str:
     """Say why a label is not what the shop ordered: the error in words, with the carrier's, or the notice for staff."""
-    said = label.error_message or error_meaning(label.error_code)
+    code = CODES.get(label.error_code)
+    said = label.error_message or (gettext(code.cause) if code else "")
     name = gettext("To be cancelled") if label.state in IN_CANCELLATION else error_name(label.error_code)
     context = {"name": name, "said": label.staff_notice or said}
     return render_to_string("labels/reason.html", context) if any(context.values()) else ""
@@ -92,10 +93,6 @@ def reason(label: ShippingLabel) -> str:
 def error_name(code: str) -> str:
     """Format an error's code without its carrier: ``ALPHA_ADDRESS_REJECTED`` becomes ``Address rejected``."""
     return short_name(code.removeprefix(code.partition("_")[0] + "_")) if code else ""
-
-
-def error_meaning(code: str) -> str:
-    return gettext(CODES[code].cause) if code in CODES else ""
 
 
 @register.filter

@@ -1,15 +1,9 @@
 """The columns of an export of parcels."""
 
-from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from parcels.templatetags.parcel_page import moment
 from shops.staff.exports import Column, joined, member
-
-
-def window_end(window: dict[str, Any]) -> datetime | None:
-    return moment(window.get("maximumDeliveryDate"))
-
 
 EXPORT_COLUMNS: Final = (
     Column("Parcel", "id"),
@@ -23,7 +17,7 @@ EXPORT_COLUMNS: Final = (
     Column("Product", "carrier_product"),
     Column("Status", "last_status"),
     Column("Status since", "last_status_updated_at", moment),
-    Column("Expected by", "estimated_delivery_date_window", window_end),
+    Column("Expected by", "estimated_delivery_date_window", lambda window: moment(window.get("maximumDeliveryDate"))),
     Column("Handed in", "handed_in_at", moment),
     Column("Delivered", "delivery_date", moment),
     Column("Customer's e-mail", "customer_email"),

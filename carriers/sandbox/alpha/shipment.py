@@ -1,7 +1,6 @@
 """The shipment in a request of `shippingMultiParcelV4`."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from carriers.sandbox.alpha import tables
 from carriers.sandbox.alpha.soap import Message, SoapError, fields_of, leaf_text
@@ -19,9 +18,6 @@ class Shipment:
 
     def one(self, name: str) -> Fields:
         return self.structures[name][0]
-
-    def as_sent(self) -> dict[str, Any]:
-        return {**self.structures, **self.top}
 
     @property
     def refs(self) -> list[Fields]:

@@ -51,7 +51,7 @@ def _made(state: State, shipment: Shipment, fault: Fault) -> soap.Elements:
 def _parcel(shipment: Shipment, index: int, number: str, reservation: str) -> Parcel:
     return Parcel(
         label=_label(shipment, index, number),
-        request=without_secrets(shipment.as_sent()),
+        request=without_secrets({**shipment.structures, **shipment.top}),
         reservation_number=reservation,
         misrouted_by=misrouted_by(shipment, index),
         is_in_schema_order=shipment.is_in_schema_order,

@@ -25,7 +25,9 @@ def validate_shipment(shipment: Shipment) -> None:
     _validate_counts(shipment)
     _validate_money(shipment.skybills)
     for prefix in ("shipper", "customer", "recipient"):
-        _validate_address(shipment, prefix)
+        for block in shipment.structures[f"{prefix}Value"]:
+            if not _is_postal_code(block[f"{prefix}Country"], block[f"{prefix}ZipCode"]):
+                raise RefusalError(38, f"Routing not found: {prefix}Country and {prefix}ZipCode do not fit")
     for ref, skybill in zip(shipment.refs, shipment.skybills, strict=True):
         _validate_parcel(shipment, ref, skybill)
 
@@ -89,12 +91,6 @@ def _validate_money(skybills: list[Fields]) -> None:
             raise RefusalError(31, "empty value: toTheOrderOf")  # which the schema's order has no place for
         if int(skybill.get("insuredValue") or 0) > tables.MOST_INSURED_CENTS:
             raise _invalid("insuredValue")
-
-
-def _validate_address(shipment: Shipment, prefix: str) -> None:
-    for block in shipment.structures[f"{prefix}Value"]:
-        if not _is_postal_code(block[f"{prefix}Country"], block[f"{prefix}ZipCode"]):
-            raise RefusalError(38, f"Routing not found: {prefix}Country and {prefix}ZipCode do not fit")
 
 
 def _is_postal_code(country: str, zip_code: str) -> bool:

@@ -41,7 +41,8 @@ def validate_customs(violations: Violations, body: Json) -> None:
     else:
         violations.require("totalAmount" not in service, 30020, "totalAmount is for customs only")
     if country in STATES:
-        violations.require(_is_state(addressee), 30212, "stateOrProvinceCode")
+        is_state = re.fullmatch("[A-Z]{2}", addressee.get("stateOrProvinceCode", ""))
+        violations.require(is_state, 30212, "stateOrProvinceCode")
     _validate_eori(violations, body, is_declared=is_declared)
     _validate_duties(violations, body, is_declared=is_declared)
 
@@ -53,10 +54,6 @@ def needs_customs(sender_country: str, country: str, zip_code: str) -> bool:
     if country not in EU | FRANCE:
         return True
     return zip_code.replace(" ", "").startswith(OUTSIDE.get(country, ("none",)))
-
-
-def _is_state(address: Json) -> bool:
-    return re.fullmatch("[A-Z]{2}", address.get("stateOrProvinceCode", "")) is not None
 
 
 def _validate_declaration(violations: Violations, letter: Json) -> None:

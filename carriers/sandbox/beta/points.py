@@ -58,19 +58,15 @@ def _found(fields: Fields) -> list[dict[str, Any]]:
         raise CodeError(144)
     if not any(point.country == country for point in POINTS if point.carrier == "beta"):
         raise CodeError(NOT_SERVED)
-    keeps = KEPT.get(fields["filterRelay"], _keep_every)
+    keeps = KEPT.get(fields["filterRelay"])
     found = [
         point_json(point, distance_m)
         for point, distance_m in near("beta", country, fields["zipCode"], fields["city"])
-        if point.is_active and keeps(point)
+        if point.is_active and (keeps is None or keeps(point))
     ]
     if not found:
         raise CodeError(NO_POINT)
     return found[:MOST_POINTS]
-
-
-def _keep_every(_: PickupPoint) -> bool:
-    return True
 
 
 def _looked_up(fields: Fields) -> list[dict[str, Any]]:
