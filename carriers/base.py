@@ -11,7 +11,6 @@ from typing import ClassVar, Final
 from carriers.client import Client, Limits, Service
 from carriers.contract_checks import Finding, Terms
 from carriers.customs import Goods
-from carriers.deposit_slips import DepositSlip
 from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.http.connections import Deadline
 from carriers.http.transport import Transport
@@ -31,6 +30,7 @@ from carriers.shipment import (
     Credentials,
     CredentialsShape,
     Customs,
+    DepositSlip,
     Party,
     PickupPoint,
     PurchasedLabel,

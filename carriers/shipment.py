@@ -223,3 +223,12 @@ class PurchasedLabel:
     reservation_number: str = ""
     is_customs_form_missing: bool = False
     pickup_point: PickupPoint | None = None
+
+
+@dataclass(frozen=True)
+class DepositSlip:
+    """A list of parcels that the carrier takes over together: its number, when it was published, and its PDF."""
+
+    number: str
+    published_at: datetime | None
+    pdf: bytes = field(repr=False)

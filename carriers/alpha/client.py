@@ -118,14 +118,8 @@ class Alpha(Carrier):
         self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
     ) -> None:
         body = order_trials.products_message(shipment, credentials, point)
-        redactor = Redactor(credentials, shipment)
-        codes = self._ask_quickcost(
-            contract_checks.OPERATION,
-            body,
-            credentials,
-            deadline,
-            partial(contract_checks.read_codes, redactor=redactor),
-        )
+        read = partial(contract_checks.read_codes, redactor=Redactor(credentials, shipment))
+        codes = self._ask_quickcost(contract_checks.OPERATION, body, credentials, deadline, read)
         order_trials.check_sold(shipment, codes)
 
     def _delivery_day(
@@ -180,16 +174,11 @@ class Alpha(Carrier):
     def check_contract(self, terms: Terms, credentials: Credentials) -> list[Finding]:
         """Ask for the contract's products to each sample's place; raises CredentialsRejected or CarrierUnavailable."""
         _check_credentials(credentials)
-        if self._endpoint.quickcost_url is None:
-            raise CarrierUnavailable(CARRIER, "it has no service to ask about products")
-        operation, url = contract_checks.OPERATION, self._endpoint.quickcost_url
-        codes: set[str] = set()
-        with self._call(operation, credentials, service=Service.CONTRACT_CHECKS) as deadline:
-            for sample in SAMPLES:
-                body = contract_checks.message(terms.sender, sample, credentials)
-                request = Request(operation, url, body, HEADERS, CarrierUnavailable)
-                read = partial(contract_checks.read_codes, redactor=Redactor(credentials))
-                codes |= self._exchange(request, deadline, read)
+        operation, deadline, codes = contract_checks.OPERATION, Deadline(self._timeout_s), set[str]()
+        read = partial(contract_checks.read_codes, redactor=Redactor(credentials))
+        for sample in SAMPLES:
+            body = contract_checks.message(terms.sender, sample, credentials)
+            codes |= self._ask_quickcost(operation, body, credentials, deadline, read)
         return contract_checks.findings(terms, codes)
 
     @property

@@ -12,9 +12,9 @@ from carriers.errors import (
     CredentialsRejected,
     PickupPointRejected,
     ProductNotInContract,
+    Refusal,
     RequestRejected,
 )
-from carriers.refusals import Refusal
 from carriers.validation import RECIPIENT, SENDER
 
 Refusals = Mapping[str, Refusal]

@@ -14,13 +14,13 @@ from carriers.errors import (
     CarrierUnavailable,
     CredentialsRejected,
     OutcomeUnknown,
+    Refusal,
     Rejected,
     RequestRejected,
 )
 from carriers.http import multipart
 from carriers.http.messages import Answer, UnreadableError
 from carriers.redaction import Redactor
-from carriers.refusals import Refusal
 
 ANSWER_BLOCKS: Final = ("labelV2Response", "labelV31Response")
 OK: Final = 200

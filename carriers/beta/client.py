@@ -23,7 +23,6 @@ from carriers.beta.parties import CARRIER, sender
 from carriers.client import Service
 from carriers.contract_checks import Finding, Terms
 from carriers.customs import items_by_parcel
-from carriers.deposit_slips import DepositSlip
 from carriers.errors import (
     CarrierError,
     CarrierUnavailable,
@@ -37,7 +36,7 @@ from carriers.http.messages import Answer, Request
 from carriers.pickup_points import DAY_S, PointQuery
 from carriers.products import MAINLAND, PRODUCTS
 from carriers.redaction import Redactor
-from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint, PurchasedLabel, Shipment
+from carriers.shipment import Credentials, CredentialsShape, DepositSlip, Party, PickupPoint, PurchasedLabel, Shipment
 from carriers.shipping_day import shipping_day
 
 PURCHASE: Final = "generateLabel"

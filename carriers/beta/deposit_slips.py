@@ -9,11 +9,10 @@ from carriers import pdf
 from carriers.beta.answers import OK, error_of, errors_of, parts_of, string_of
 from carriers.beta.credentials import account_field, contract, field_list
 from carriers.beta.parties import CARRIER
-from carriers.deposit_slips import DepositSlip
 from carriers.errors import CarrierUnavailable, RequestRejected
 from carriers.http.messages import Answer, UnreadableError
 from carriers.redaction import Redactor
-from carriers.shipment import Credentials
+from carriers.shipment import Credentials, DepositSlip
 
 OPERATION: Final = "generateBordereauByParcelsNumbers"
 LATEST_MS: Final = 10**14

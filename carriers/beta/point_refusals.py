@@ -5,9 +5,8 @@ from types import MappingProxyType
 from typing import Final
 
 from carriers.beta.refusals import ANOTHER_POINT, BUSY, FAILURE_FAMILIES, REFUSALS, same
-from carriers.errors import PickupPointRejected, RequestRejected
+from carriers.errors import PickupPointRejected, Refusal, RequestRejected
 from carriers.pickup_points import FIELD as POINT
-from carriers.refusals import Refusal
 from carriers.validation import RECIPIENT
 
 _UNKNOWN_POINT: Final = Refusal(

@@ -14,13 +14,12 @@ from carriers.beta.credentials import own_number
 from carriers.beta.parties import CARRIER, zip_code_of
 from carriers.beta.point_refusals import POINT_REFUSALS, SEARCH_REFUSALS
 from carriers.beta.refusals import is_failure
-from carriers.errors import CarrierError, CarrierUnavailable, PickupPointRejected
+from carriers.errors import CarrierError, CarrierUnavailable, PickupPointRejected, Refusal
 from carriers.http.messages import Answer, UnreadableError
 from carriers.pickup_points import FIELD as POINT
 from carriers.pickup_points import PointQuery, Span, degrees, joined
 from carriers.products import PARIS
 from carriers.redaction import Redactor
-from carriers.refusals import Refusal
 from carriers.shipment import Credentials, Party, PickupPoint, Shipment
 from carriers.shipping_day import shipping_day
 

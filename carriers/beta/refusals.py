@@ -12,10 +12,10 @@ from carriers.errors import (
     CredentialsRejected,
     PickupPointRejected,
     ProductNotInContract,
+    Refusal,
     RequestRejected,
 )
 from carriers.pickup_points import FIELD as POINT
-from carriers.refusals import Refusal
 from carriers.validation import RECIPIENT, SENDER
 
 _LATER: Final = "order again later"

@@ -3,19 +3,21 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from anyascii import anyascii
+
 from carriers.beta.answers import REFUSED_CREDENTIALS, document_of, objects_of, string_of
-from carriers.beta.deposits import kept_until
 from carriers.beta.parties import CARRIER
 from carriers.beta.refusals import BUSY
-from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected
+from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, Refusal
 from carriers.events import code_of, in_order, moment_of, number_of, place_of, read_codes, text_of
 from carriers.http.messages import Answer, Request, UnreadableError
+from carriers.products import PARIS
 from carriers.redaction import Redactor
-from carriers.refusals import Refusal
 from carriers.shipment import Credentials
 from carriers.tracking import Status, Tracker, TrackingAnswer, TrackingEvent
 
@@ -50,6 +52,12 @@ STEPS: Final = {
     "5": Status.DELIVERED,
 }
 MAX_PERSONAL_VALUES: Final = 50
+# A parcel waits so many days, Monday to Saturday, at a post office.
+AT_POST_OFFICE: Final = "AARBPR"
+POST_OFFICE: Final = "bureau de poste"
+WORKING_DAYS: Final = 10
+SATURDAY: Final = 5
+DAY: Final = timedelta(days=1)
 
 Json = Mapping[str, Any]
 
@@ -193,3 +201,20 @@ def _personal(parcel: Json) -> Iterator[str]:
             left += value
         elif isinstance(value, str):
             yield value[:200]
+
+
+def kept_until(code: str, status: Status | None, text: str, arrived_at: datetime) -> datetime | None:
+    """Return when a parcel at a post office goes back; None elsewhere, as the days of other points are unknown."""
+    if status is not Status.WAITING_FOR_PICKUP:
+        return None
+    is_at_post_office = code == AT_POST_OFFICE or POST_OFFICE in anyascii(text).lower()
+    return after_working_days(arrived_at, WORKING_DAYS) if is_at_post_office else None
+
+
+def after_working_days(moment: datetime, days: int) -> datetime:
+    """Add working days, Monday to Saturday, at the same local time in Paris; public holidays are not known."""
+    local = moment.astimezone(PARIS)
+    while days:
+        local += DAY
+        days -= local.weekday() <= SATURDAY
+    return local.astimezone(moment.tzinfo)

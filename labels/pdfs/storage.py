@@ -63,11 +63,8 @@ def deadline(timeout_s: float | None = None) -> Deadline:
 @contextmanager
 def reached(timeout_s: float | None = None) -> Iterator[None]:
     """Raise StorageError for what fails in the block, or is not over in time (default: STORAGE_TIMEOUT_S)."""
-    try:
-        with within(deadline(timeout_s)):
-            yield
-    except failures() as error:
-        raise StorageError(reason(error)) from error
+    with listed(), within(deadline(timeout_s)):
+        yield
 
 
 @contextmanager

@@ -7,8 +7,8 @@ from contextlib import suppress
 
 from carriers import CARRIERS
 from carriers.client import Service
-from carriers.deposit_slips import DepositSlip as MadeSlip
 from carriers.errors import CarrierError, CarrierUnavailable, RequestRejected
+from carriers.shipment import DepositSlip as MadeSlip
 from labels.lifecycle.db_retry import with_db_retry
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
@@ -81,18 +81,13 @@ def ask(slip: DepositSlip, labels: Sequence[ShippingLabel], ends_at: float) -> l
     try:
         with conversation_about(slip, Service.DEPOSIT_SLIPS) as talk:
             made, wrong = ask_without_wrong(slip.tracking_numbers, talk, ends_at)
-    except NotAskedError as error:
-        refuse(slip, error.sentence)
-        if isinstance(error, BulkheadFullError):
-            raise NotReachedError from error
-        return []
-    except CarrierError as error:
-        refuse(slip, str(error))
-        if isinstance(error, CarrierUnavailable):
+    except (NotAskedError, CarrierError) as error:
+        save_answer(slip, refusal=error.sentence if isinstance(error, NotAskedError) else str(error))
+        if isinstance(error, BulkheadFullError | CarrierUnavailable):
             raise NotReachedError from error
         return []
     if made is None:
-        refuse(slip, "\n".join(wrong.values()))
+        save_answer(slip, refusal="\n".join(wrong.values()))
         return []
     rest = [leave_out(slip, labels, wrong)] if wrong else []
     listed = {"label_ids": slip.label_ids, "tracking_numbers": slip.tracking_numbers}
@@ -136,10 +131,6 @@ def leave_out(slip: DepositSlip, labels: Sequence[ShippingLabel], wrong: dict[st
     slip.label_ids = [label.id for label in labels if set(label.tracking_numbers) - wrong.keys()]
     slip.tracking_numbers = [number for number in slip.tracking_numbers if number not in wrong]
     return refused
-
-
-def refuse(slip: DepositSlip, reason: str) -> None:
-    save_answer(slip, refusal=reason)
 
 
 def save_answer(slip: DepositSlip, **answer: object) -> None:
