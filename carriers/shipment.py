@@ -180,6 +180,9 @@ class Shipment:
     that it prints. `ship_at` is an aware datetime and should be now: carriers refuse a date in the past. `ship_on` is
     the day, in Europe/Paris, that the parcels are handed in on; None is the day of the call. `instructions` are words
     to the driver, `insured_value_eur` is that of each parcel, `label_format` is `10x15` or `A4`.
+
+    The order's own rules hold: a product of the carrier, codes of countries, as many parcels as it takes, of a weight
+    that the product has, and a point's code of the carrier's form where the product goes to one.
     """
 
     id: str

@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Final, TypeVar
 
 import phonenumbers
 from phonenumbers import PhoneNumber, PhoneNumberType
 
-from carriers.errors import PickupPointRejected, Rejected, RequestRejected
-from carriers.products import PRODUCTS, Product, Route
+from carriers.errors import Rejected, RequestRejected
+from carriers.products import Product, Route
 from carriers.shipment import Package, Party, Shipment
 from carriers.text import CarrierField
 
@@ -18,7 +17,6 @@ RECIPIENT: Final = "destinationAddress"
 
 _EMAIL: Final = re.compile(r"[!-~]+@[!-~]{3,}")
 _E164: Final = re.compile(r"\+[1-9][0-9]{4,14}")
-_COUNTRY: Final = re.compile(r"[A-Z]{2}")
 # The prefixes that beta accepts for a French mobile, including ranges that are not yet in use.
 _FRENCH_MOBILES: Final = ("+336", "+337")
 # In some countries mobile and fixed numbers look alike; there a number is taken for a mobile.
@@ -41,40 +39,6 @@ def all_of(*makers: Callable[[], T]) -> list[T]:
         refusal.merged = tuple(each for error in refusals for each in error.each)
         raise refusal
     return made
-
-
-def checked_product(carrier: str, shipment: Shipment, max_parcels: int, pickup_point_code: re.Pattern[str]) -> Product:
-    """Return the product after validating countries, pickup point and parcels; raises Rejected."""
-    product = PRODUCTS.get(shipment.product_code)
-    if product is None or product.carrier != carrier:
-        raise RequestRejected(carrier, f"is not a product of {carrier}", field="productCode")
-    _check_countries(carrier, shipment)
-    _check_pickup_point(product, shipment, pickup_point_code)
-    _check_parcels(product, shipment, max_parcels)
-    return product
-
-
-def _check_countries(carrier: str, shipment: Shipment) -> None:
-    for path, party in ((SENDER, shipment.sender), (RECIPIENT, shipment.recipient)):
-        if not _COUNTRY.fullmatch(party.country_code):
-            raise RequestRejected(carrier, "is not an ISO 3166-1 alpha-2 code", field=f"{path}.countryCode")
-
-
-def _check_pickup_point(product: Product, shipment: Shipment, pattern: re.Pattern[str]) -> None:
-    if not product.needs_pickup_point:
-        return
-    if not pattern.fullmatch(shipment.pickup_point_code):
-        problem = "is malformed" if shipment.pickup_point_code else "is required by the product"
-        raise PickupPointRejected(product.carrier, problem, field="pickupPointCode")
-
-
-def _check_parcels(product: Product, shipment: Shipment, max_parcels: int) -> None:
-    if len(shipment.packages) > max_parcels:
-        raise RequestRejected(product.carrier, f"are more than {max_parcels}", field="parcels")
-    for index, package in enumerate(shipment.packages):
-        if not Decimal(0) < package.weight_kg <= product.max_weight_kg:
-            problem = f"is not above 0 and at most {product.max_weight_kg} kg"
-            raise RequestRejected(product.carrier, problem, field=f"parcels[{index}].weight")
 
 
 def route_of(shipment: Shipment, product: Product, package: Package) -> Route:

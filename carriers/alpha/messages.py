@@ -11,16 +11,16 @@ from xml.etree.ElementTree import Element
 from carriers import shipping_day
 from carriers.alpha import parties
 from carriers.alpha.parties import CARRIER, PROFESSIONAL, Fields
-from carriers.alpha.points import PICKUP_POINT_CODE, sells
+from carriers.alpha.points import sells
 from carriers.customs import customs_of, shares_by_parcel, value_eur
 from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.http import soap
 from carriers.order_trials import destination
 from carriers.pickup_points import FIELD
-from carriers.products import MAINLAND, OVERSEAS, Product, Route
+from carriers.products import MAINLAND, OVERSEAS, PRODUCTS, Product, Route
 from carriers.shipment import Credentials, CustomsItem, Party, PickupPoint, Shipment
 from carriers.text import CarrierField, fitting, required, to_ascii, wrapped
-from carriers.validation import all_of, checked_product, route_of
+from carriers.validation import all_of, route_of
 
 SHIPPING_NAMESPACE: Final = "http://cxf.shipping.soap.chronopost.fr/"
 PURCHASE: Final = "shippingMultiParcelV4"
@@ -49,7 +49,7 @@ def purchase(shipment: Shipment, credentials: Credentials, point: PickupPoint | 
 
     Without `point` an order to a pickup point can be validated only: its label would go to the customer's home.
     """
-    product = checked_product(CARRIER, shipment, MAX_PARCELS, PICKUP_POINT_CODE)
+    product = PRODUCTS[shipment.product_code]
     shipment = replace(shipment, recipient=destination(shipment, point))
     count = len(shipment.packages)
     parts = all_of(

@@ -11,12 +11,11 @@ from carriers.beta import options, parties
 from carriers.beta.credentials import account_field, contract, field_list
 from carriers.beta.customs import Declaration, check_duties, declarations, is_ddp
 from carriers.beta.parties import CARRIER, LINE_LENGTH
-from carriers.beta.points import PICKUP_POINT_CODE
 from carriers.errors import RequestRejected
-from carriers.products import BETA_OVERSEAS, MAINLAND, Product
+from carriers.products import BETA_OVERSEAS, MAINLAND, PRODUCTS, Product
 from carriers.shipment import Credentials, Package, PickupPoint, Shipment
 from carriers.text import CarrierField, fitting, to_latin
-from carriers.validation import all_of, checked_product, route_of
+from carriers.validation import all_of, route_of
 
 LABEL_FORMATS: Final = MappingProxyType({"10x15": "PDF_10x15_300dpi", "A4": "PDF_A4_300dpi"})
 RETURN_TO_SENDER, DO_NOT_RETURN = 2, 3
@@ -35,7 +34,7 @@ def bodies(shipment: Shipment, point: PickupPoint | None = None) -> list[Json]:
 
     Without `point` an order to a pickup point can be validated only: its label would go to no address of a point.
     """
-    product = checked_product(CARRIER, shipment, MAX_PARCELS, PICKUP_POINT_CODE)
+    product = PRODUCTS[shipment.product_code]
     if product.needs_pickup_point:
         recipient = shipment.recipient
         recipient = parties.at_point(recipient, point) if point else parties.before_look_up(recipient)

@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-from carriers.alpha import messages as alpha_message
-from carriers.errors import CarrierError, RequestRejected
-from tests.carriers.support.shipments import CREDENTIALS, shipment
+from carriers.errors import RequestRejected
 from tests.carriers.test_text import alpha_fields, beta_address, beta_letter
 
 
@@ -71,7 +69,6 @@ REFUSED = [
     ("alpha-13", {"sender": {"email": "a@" + "b" * 79}}, "originAddress.email"),
     ("beta", {"recipient": {"email": "é@mail.example"}}, "destinationAddress.email"),
     ("beta", {"recipient": {"email": "a\x00b@mail.example"}}, "destinationAddress.email"),
-    ("alpha-13", {"recipient": {"country_code": "fr"}}, "destinationAddress.countryCode"),
     ("alpha-13", {"reference": "x" * 36}, "reference"),
     ("alpha-13", {"reference": "заказ"}, "reference"),
     ("relais", {"reference": "x" * 36}, "reference"),
@@ -102,12 +99,3 @@ def test_references_are_where_each_carrier_prints_them() -> None:
     assert beta_letter()["sender"]["senderParcelRef"] == "CMD 4711"
     assert beta_letter(reference="")["sender"]["senderParcelRef"] == "01JQ5ZK3M9X7ABC"
     assert beta_letter()["service"]["orderNumber"] == "01JQ5ZK3M9X7ABC"
-
-
-def test_an_unknown_product_is_a_rejected_request() -> None:
-    for product_code in ("beta", "no_such_product"):
-        order = shipment("beta", id="A")
-        object.__setattr__(order, "product_code", product_code)
-        with pytest.raises(CarrierError) as caught:
-            alpha_message.purchase(order, CREDENTIALS["alpha"])
-        assert caught.value.field == "productCode"

@@ -11,7 +11,7 @@ import pytest
 
 from carriers.alpha import messages as alpha_message
 from carriers.beta import messages as beta_message
-from carriers.errors import PickupPointRejected, RequestRejected
+from carriers.errors import RequestRejected
 from carriers.products import OVERSEAS, PRODUCTS
 from carriers.shipment import Package, ProductOverride, Shipment
 from tests.carriers.conftest import SetTime
@@ -173,45 +173,10 @@ def test_a_contract_replaces_code_and_service() -> None:
     assert letter["service"]["productCode"] == "BPR"
 
 
-@pytest.mark.parametrize("code", [code for code, product in PRODUCTS.items() if product.needs_pickup_point])
-@pytest.mark.parametrize("point", ["", "1234", "12345", "ABCDE", "1234567", "\uff11\uff12\uff13\uff14A"])
-def test_a_malformed_pickup_point_is_never_sent(code: str, point: str) -> None:
-    order = shipment(code, pickup_point_code=point)
-    with pytest.raises(PickupPointRejected, match=r"^pickupPointCode: ") as caught:
-        build(order)
-    assert caught.value.code == f"{PRODUCTS[code].carrier.upper()}_PICKUP_POINT_REJECTED"
-
-
 def test_a_pickup_point_is_not_sent_for_home_delivery() -> None:
     assert "pickupLocationId" not in beta_letter("beta", "FR", pickup_point_code="001234")["parcel"]
     order = shipment("alpha-13", pickup_point_code="1234A")
     assert b"1234A" not in alpha_message.purchase(order, CREDENTIALS["alpha"])
-
-
-@pytest.mark.parametrize(
-    ("code", "most_kg"),
-    [
-        (code, 20 if product.carrier == "alpha" and product.needs_pickup_point else 30)
-        for code, product in PRODUCTS.items()
-    ],
-)
-def test_a_parcels_weight_is_above_zero_and_at_most_the_products(code: str, most_kg: int) -> None:
-    first = Package(Decimal(1))
-    for weight_kg in (Decimal(most_kg), Decimal("0.0001")):
-        build(shipment(code, packages=(first, Package(weight_kg))))
-    for weight_kg in (Decimal(most_kg) + Decimal("0.001"), Decimal(0), Decimal(-1)):
-        order = shipment(code, packages=(first, Package(weight_kg)))
-        with pytest.raises(RequestRejected, match=r"^parcels\[1\]\.weight: "):
-            build(order)
-
-
-@pytest.mark.parametrize(("code", "most"), [("alpha-13", 99), ("beta", 4)])
-def test_the_number_of_parcels_is_limited(code: str, most: int) -> None:
-    package = Package(Decimal(1))
-    build(shipment(code, packages=(package,) * most))
-    too_many = shipment(code, packages=(package,) * (most + 1))
-    with pytest.raises(RequestRejected, match=r"^parcels: "):
-        build(too_many)
 
 
 def test_weights_are_kilograms_and_never_rounded_down() -> None:

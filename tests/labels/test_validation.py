@@ -112,6 +112,11 @@ BAD_VALUES: list[tuple[str, str, Any, str]] = [
     ),
     *((BETA, "parcels[0].weight", weight, WEIGHT) for weight in (0, -0.001, 30.0001)),
     *(("relais", "parcels[0].weight", weight, RELAY_WEIGHT) for weight in (20.001, 21, 30)),
+    *(
+        (code, "parcels[0].weight", 20.001, f"must be above 0 and at most 20 kilograms for {code}.")
+        for code, product in PRODUCTS.items()
+        if product.carrier == "alpha" and product.needs_pickup_point
+    ),
     ("relais", "parcels[0].weight", 30.1, WEIGHT),
     ("alpha-13", "parcels[0].weight", ..., REQUIRED),
 ]
