@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from decimal import ROUND_UP, Decimal
-from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -40,6 +39,7 @@ MAX_POINTS: Final = 200  # of a search's answer
 GRAMS: Final = 1000
 UNKNOWN: Final = "124"  # the code of a wrong id
 PICKUP_POINT_CODE: Final = re.compile(r"[0-9]{6}")
+_CLEANER: Final = Redactor(Credentials())  # JSON may have characters that no database keeps
 _INTEGER: Final = re.compile(r"-?[0-9]{1,15}", re.ASCII)
 
 Json = dict[str, Any]
@@ -200,7 +200,10 @@ def _error(refusal: Refusal, code: str = "", text: str = "") -> CarrierError:
 
 
 def _point(point: Record, country_code: str, day: date) -> PickupPoint:
-    text = partial(string_of, point)
+
+    def text(name: str) -> str:
+        return _CLEANER.text(string_of(point, name))
+
     distance_m = _integer(point.get("distanceEnMetre"))
     found = PickupPoint(
         code=text("identifiant"),

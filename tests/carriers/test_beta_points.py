@@ -128,6 +128,14 @@ def test_a_points_own_text_never_fails_an_order(serve: Serve, changes: dict[str,
     assert {name: text for name, text in addressee.items() if name.startswith("line")} == lines
 
 
+@pytest.mark.parametrize("odd", ["\x00", "\ud800", "\x1b", "\u202e"])
+def test_characters_that_no_database_keeps_are_spaces_in_a_points_text(serve: Serve, odd: str) -> None:
+    services = Services(serve, [found(nom=f"Tabac{odd}du Port", adresse2=f"B{odd}", localite=f"{odd}Nantes{odd}")])
+    point = services.client.create_label(shipment(FRANCE), CREDENTIALS["beta"]).pickup_point
+    assert point is not None
+    assert (point.name, point.address2, point.city) == ("Tabac du Port", "B", "Nantes")
+
+
 def test_a_point_is_remembered_for_an_hour(serve: Serve) -> None:
     services = Services(serve)
     for _ in range(2):
