@@ -267,7 +267,8 @@ class Batch:
                 update(parcel, rows)
             elif before:
                 parcel.handed_in_at = handed_in(parcel)
-            if before and parcel.reported:  # else it is as the shop says
+            # Without the carrier's part or another status it is as the shop says.
+            if before and (parcel.reported or parcel.last_status != before.last_status):
                 parcel.updated_at = max(parcel.updated_at, before.updated_at + has_changed(parcel, before))
 
     def schedule(self) -> None:

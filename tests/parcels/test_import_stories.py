@@ -329,6 +329,16 @@ def test_an_import_that_takes_the_carriers_status_away_moves_the_time_of_a_parce
     assert own.look_up("N2").json()["updatedAt"] > before
 
 
+def test_an_import_with_another_status_moves_a_time_that_its_line_left(own: Caller) -> None:
+    imported(own, S.IN_TRANSIT, 5)
+    for status, hours_ago, updated in ((S.OUT_FOR_DELIVERY, 4, 47), (S.DELIVERED, 3, 50)):
+        before = Parcel.objects.get().updated_at
+        imported(own, status, hours_ago, updatedAt=ms(updated))
+        assert Parcel.objects.get().updated_at == before + 1
+    corrected = imported(own, S.DELIVERED, 3, updatedAt=ms(50), orderNumber="#corrected")
+    assert own.look_up("N1").json() == corrected
+
+
 def test_a_labels_number_that_two_parcels_name_is_on_the_newer_one_and_holds_that_back(own: Caller) -> None:
     imported(own, None, None, trackingNumbers=["N1", "N2"], carrierCode="alpha")
     TrackingNumber.objects.update(state=NumberState.BOUGHT, label="a label")
