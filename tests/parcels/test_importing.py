@@ -11,6 +11,7 @@ from urllib.parse import quote
 import orjson
 import pytest
 from django.db import OperationalError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 from pytest_django.fixtures import Settings
 
 from parcels.importing.reading import MAX_LINE_BYTES
@@ -173,6 +174,21 @@ def test_an_update_moves_a_parcel_in_the_order_of_its_number(own: Caller) -> Non
     assert own.look_up("N1").json() == second
     first = import_parcel(own.shop, id="P1", trackingId="N1", createdAt=946_684_800_003)
     assert own.look_up("N1").json() == first
+
+
+def test_only_what_differs_is_written_again(own: Caller) -> None:
+    same, *others = [
+        line(id="P1", giftConfig=each) for each in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, {"b": 2, "a": 1.0})
+    ]
+    import_lines(own.shop, [same])
+    imported_at = Parcel.objects.get().imported_at
+    with CaptureQueriesContext(connection) as captured:
+        import_lines(own.shop, [same])
+    assert not any("INSERT" in query["sql"] for query in captured)
+    assert Parcel.objects.get().imported_at != imported_at
+    for other in others:
+        import_lines(own.shop, [other])
+        assert orjson.dumps(Parcel.objects.get().gift_config) in other
 
 
 def test_a_field_left_out_of_an_update_becomes_null(own: Caller) -> None:
