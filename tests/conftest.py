@@ -37,7 +37,7 @@ LONGEST_S = 30  # no test that computes with days takes longer, on a busy machin
 LONG = {"drills", "docs", "contract", "clients", "models"}
 # Programs that run for several tests, which one worker takes: the demonstration, and a browser's visits.
 SHARED = {"demo", "seen_in_guide", "seen_in_reference"}
-# Pages and forms of the staff, log-ins and the shape of HTTP: their queries are Django's own, of the simplest kind.
+# Pages and forms of the staff, log-ins, checks and the shape of HTTP: their queries are of the simplest kind.
 # Their lists, searches and figures run on both databases, as do all that locks, imports, counts and removes.
 ANY_DATABASE = {
     TESTS / path
@@ -45,13 +45,14 @@ ANY_DATABASE = {
         "config": "test_messages",
         "config/api": "test_errors test_bodies test_policies test_admin_hosts test_http_contract",
         "config/desk": "test_languages test_looks test_tasks",
-        "config/login": "test_devices test_passwords test_sessions",
+        "config/login": "test_devices test_passwords test_second_factor test_sessions test_sign_on",
         "docs": "test_pages",
         "labels": "test_needles test_metrics test_idempotency_failures",
         "labels/admin": "test_adopting test_cancelling test_deciding test_page test_pdf test_selected"
         " test_slips test_unmerged_pdfs",
-        "parcels/admin": "test_page",
-        "shops": "test_admin test_contract_admin test_contract_form test_sender_form",
+        "labels/checks": "test_checking",
+        "parcels/admin": "test_dossier test_page",
+        "shops": "test_admin test_contract_admin test_contract_form test_sender_address_command test_sender_form",
         "shops/webhooks": "test_admin test_signing",
     }.items()
     for path in (f"{folder}/{name}.py" for name in names.split())
