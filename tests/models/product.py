@@ -89,10 +89,6 @@ def ask_carriers() -> None:
         refresh(carrier, stop=Event())
 
 
-def ask_few(carrier: str, count: int) -> None:
-    refresh(carrier, stop=Event(), limit=count)
-
-
 def deliver() -> None:
     delivering.deliver_due()
 
