@@ -53,7 +53,7 @@ ANY_DATABASE = {
         "labels/checks": "test_checking",
         "parcels/admin": "test_dossier test_page",
         "shops": "test_admin test_contract_admin test_contract_form test_sender_address_command test_sender_form",
-        "shops/webhooks": "test_admin test_signing",
+        "shops/webhooks": "test_admin test_public_addresses test_signing",
     }.items()
     for path in (f"{folder}/{name}.py" for name in names.split())
 }

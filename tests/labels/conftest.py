@@ -125,7 +125,12 @@ def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bucket]:
         yield made
 
 
-@pytest.fixture(params=["folder", pytest.param("bucket", marks=pytest.mark.real_services)])
+@pytest.fixture(
+    params=[
+        pytest.param("folder", marks=pytest.mark.any_database),
+        pytest.param("bucket", marks=pytest.mark.real_services),
+    ]
+)
 def kept(request: pytest.FixtureRequest, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> str:
     """Each of the two places for PDFs, empty."""
     kind: str = request.param

@@ -285,6 +285,7 @@ def test_a_database_that_fails_in_the_middle_leaves_everything_unchanged(own: Ca
 # --- The size of a file ---
 
 
+@pytest.mark.any_database
 def test_a_larger_file_takes_no_more_memory(db: None, settings: Settings) -> None:
     settings.DEBUG = True  # the harder case: Django keeps the statements it runs
     sample = ParcelLineFactory(lineItems=[], events=[])
