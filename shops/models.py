@@ -158,14 +158,8 @@ class AccessToken(models.Model):
         return secret if is_given else None
 
     @property
-    def is_asked_for(self) -> bool:
-        """Tell if it waits for another person than the one who asked for it."""
-        return bool(self.asked_by) and not self.last_four and self.revoked_at is None
-
-    @property
-    def is_expired(self) -> bool:
-        return self.expires_at is not None and self.expires_at <= timezone.now()
-
-    @property
     def is_valid(self) -> bool:
-        return self.revoked_at is None and not self.is_expired and not self.is_asked_for and self.shop.is_active
+        """Tell if it may be used now; one that was asked for has no text before another person gives it."""
+        is_expired = self.expires_at is not None and self.expires_at <= timezone.now()
+        is_given = not self.asked_by or bool(self.last_four)
+        return self.revoked_at is None and not is_expired and is_given and self.shop.is_active

@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from functools import lru_cache
 
 import phonenumbers
@@ -63,12 +62,9 @@ def advice(text: str, country_code: str) -> str:
         return f"Write {international} if it is French."
     if fits(f"+{text}", None):
         return "Write a + in front of the country code."
-    found = [f"{code} (+{phonenumbers.country_code_for_region(code)})" for code in neighbours(text, country_code)]
+    codes = (code for code in NEIGHBOURS if code != country_code and fits(text, code))
+    found = [f"{code} (+{phonenumbers.country_code_for_region(code)})" for code in codes]
     return f"If it is one of {' or '.join(found)}, write it with the country code." if found else ""
-
-
-def neighbours(text: str, country_code: str) -> Iterator[str]:
-    return (code for code in NEIGHBOURS if code != country_code and fits(text, code))
 
 
 def fits(text: str, country_code: str | None) -> bool:
