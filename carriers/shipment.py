@@ -19,8 +19,8 @@ _SHIPMENT_ID = re.compile(r"[A-Z0-9]{1,15}")
 class Party:
     """A sender or a recipient.
 
-    `phone` is E.164, `country_code` ISO 3166-1 alpha-2; unknown values
-    are empty. `province_code` is the two letters of a state or province.
+    `phone` is E.164, `email` at most 80 characters of ASCII, `country_code` ISO 3166-1 alpha-2, as the order's own
+    rules have seen to; unknown values are empty. `province_code` is the two letters of a state or province.
     """
 
     first_name: str

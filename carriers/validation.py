@@ -1,6 +1,5 @@
 """Validation of a shipment before it is sent, phone numbers included; the errors name the API's fields."""
 
-import re
 from collections.abc import Callable
 from typing import Final, TypeVar
 
@@ -15,8 +14,6 @@ from carriers.text import CarrierField
 SENDER: Final = "originAddress"
 RECIPIENT: Final = "destinationAddress"
 
-_EMAIL: Final = re.compile(r"[!-~]+@[!-~]{3,}")
-_E164: Final = re.compile(r"\+[1-9][0-9]{4,14}")
 # The prefixes that beta accepts for a French mobile, including ranges that are not yet in use.
 _FRENCH_MOBILES: Final = ("+336", "+337")
 # In some countries mobile and fixed numbers look alike; there a number is taken for a mobile.
@@ -53,19 +50,10 @@ def route_of(shipment: Shipment, product: Product, package: Package) -> Route:
 
 
 def phone_of(party: Party, field: CarrierField) -> str:
-    """Return the party's phone as E.164, the form that both carriers are sent, or an empty string."""
-    if party.phone and not _E164.fullmatch(party.phone):
-        raise field.error("is not a number in E.164 form")
+    """Return the party's phone, E.164 or an empty string, if the carrier's field has room for it."""
     if len(party.phone) > field.max_length:
         raise field.error(f"is longer than the {field.max_length} characters that {field.carrier} takes")
     return party.phone
-
-
-def email_of(party: Party, field: CarrierField) -> str:
-    """Return the party's e-mail address or an empty string; raises Rejected for a malformed one."""
-    if party.email and (len(party.email) > field.max_length or not _EMAIL.fullmatch(party.email)):
-        raise field.error(f"is not an e-mail address of at most {field.max_length} characters")
-    return party.email
 
 
 def is_french_mobile(e164: str) -> bool:

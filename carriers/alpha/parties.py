@@ -8,7 +8,7 @@ from carriers.errors import AddressRejected, PickupPointRejected, RequestRejecte
 from carriers.pickup_points import FIELD
 from carriers.shipment import Party, PickupPoint
 from carriers.text import CarrierField, fitting, required, to_ascii, wrapped
-from carriers.validation import RECIPIENT, SENDER, all_of, email_of, is_mobile, phone_of, phone_spaced
+from carriers.validation import RECIPIENT, SENDER, all_of, is_mobile, phone_of, phone_spaced
 
 CARRIER: Final = "alpha"
 CIVILITY: Final = "M"  # an empty one fails, and the sender's is unknown
@@ -22,7 +22,6 @@ LINE_LENGTH: Final = 38
 LINES: Final = 2
 ZIP_LENGTH: Final = 9
 CITY_LENGTH: Final = 50
-EMAIL_LENGTH: Final = 80
 PHONE_LENGTH: Final = 17
 
 # The schema's sequence, of which each structure has a part.
@@ -161,15 +160,12 @@ def _contact(party: Party, path: str, *, is_phone_required: bool = False, is_rel
     Relays abroad require a phone number; a mobile then goes into both fields.
     """
     phone_field = CarrierField(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected)
-    email_field = CarrierField(CARRIER, f"{path}.email", EMAIL_LENGTH, RequestRejected)
-    phone, email = all_of(
-        lambda: _phone(party, phone_field, is_relay_europe=is_relay_europe), lambda: email_of(party, email_field)
-    )
+    phone = _phone(party, phone_field, is_relay_europe=is_relay_europe)
     if is_phone_required and not phone:
         raise phone_field.error("is required by the product")
     can_get_texts = is_mobile(party.phone)
     return {
-        "Email": email,
+        "Email": party.email,
         "Phone": phone if is_phone_required or not can_get_texts else "",
         "MobilePhone": phone if can_get_texts else "",
     }

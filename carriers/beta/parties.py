@@ -12,7 +12,7 @@ from carriers.beta.phone_fields import MobileRule, addressees_rule, numbers
 from carriers.errors import CarrierError, RequestRejected
 from carriers.shipment import Party, PickupPoint
 from carriers.text import CarrierField, fitting, required, to_latin, wrapped
-from carriers.validation import RECIPIENT, SENDER, all_of, email_of
+from carriers.validation import RECIPIENT, SENDER, all_of
 
 CARRIER: Final = "beta"
 FIRST_NAME_LENGTH: Final = 29
@@ -20,7 +20,6 @@ LINE_LENGTH: Final = 35  # every other text
 STREET_LINES: Final = 2  # line2 and line3
 PROVINCE_LENGTH: Final = 2
 PHONE_LENGTH: Final = 15
-EMAIL_LENGTH: Final = 80
 
 # Of an addressee there, only line2 is sure to be printed.
 ONE_LINE: Final = frozenset({"BE", "CH"})
@@ -97,7 +96,7 @@ def _address(party: Party, path: str, rule: MobileRule) -> Address:
         lambda: {"zipCode": _required(zip_code_of(party), f"{path}.zip")},
         lambda: {"stateOrProvinceCode": _province(party, path)},
         lambda: numbers(party, CarrierField(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected), rule),
-        lambda: {"email": email_of(party, CarrierField(CARRIER, f"{path}.email", EMAIL_LENGTH, RequestRejected))},
+        lambda: {"email": party.email},
     )
     texts = {name: value for part in parts for name, value in part.items()}
     if not texts["companyName"] and not (texts["lastName"] and texts["firstName"]):
