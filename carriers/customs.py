@@ -84,14 +84,11 @@ def _given(carrier: str, shipment: Shipment, customs: Customs) -> Goods | None:
         return [customs.items] * len(shipment.packages)
     if any(item.parcel is None for item in customs.items):
         return None
-    goods: list[list[CustomsItem]] = [[] for _ in shipment.packages]
-    for index, item in enumerate(customs.items):
-        if item.parcel is None or item.parcel >= len(goods):
-            raise RequestRejected(carrier, "is not the index of a parcel", field=f"{FIELD}[{index}].parcel")
-        goods[item.parcel].append(item)
-    if [] in goods:
-        raise RequestRejected(carrier, f"leave parcels[{goods.index([])}] without goods", field=FIELD)
-    return list(map(tuple, goods))
+    parcels = range(len(shipment.packages))
+    goods = [tuple(item for item in customs.items if item.parcel == parcel) for parcel in parcels]
+    if () in goods:
+        raise RequestRejected(carrier, f"leave parcels[{goods.index(())}] without goods", field=FIELD)
+    return goods
 
 
 def _check_weights(carrier: str, shipment: Shipment, goods: Goods) -> None:

@@ -18,7 +18,6 @@ CARRIER: Final = "beta"
 FIRST_NAME_LENGTH: Final = 29
 LINE_LENGTH: Final = 35  # every other text
 STREET_LINES: Final = 2  # line2 and line3
-PROVINCE_LENGTH: Final = 2
 PHONE_LENGTH: Final = 15
 
 # Of an addressee there, only line2 is sure to be printed.
@@ -94,7 +93,7 @@ def _address(party: Party, path: str, rule: MobileRule) -> Address:
         lambda: {"countryCode": party.country_code},
         lambda: {"city": _required(party.city, f"{path}.city")},
         lambda: {"zipCode": _required(zip_code_of(party), f"{path}.zip")},
-        lambda: {"stateOrProvinceCode": _province(party, path)},
+        lambda: {"stateOrProvinceCode": party.province_code if party.country_code in WITH_PROVINCES else ""},
         lambda: numbers(party, CarrierField(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected), rule),
         lambda: {"email": party.email},
     )
@@ -145,10 +144,3 @@ def zip_code_of(party: Party) -> str:
     if party.country_code == "LU":
         return _LUXEMBOURG.sub("", zip_code)
     return zip_code.partition("-")[0].rstrip() if party.country_code == "US" else zip_code
-
-
-def _province(party: Party, path: str) -> str:
-    if party.country_code not in WITH_PROVINCES:
-        return ""
-    field = CarrierField(CARRIER, f"{path}.provinceCode", PROVINCE_LENGTH, RequestRejected)
-    return fitting(to_latin(party.province_code, field).upper(), field)
