@@ -177,9 +177,9 @@ class Shipment:
     """Everything a carrier needs to make one label.
 
     `id` is the reference that the carrier stores, at most 15 upper-case letters and digits; `reference` is free text
-    that it prints. `ship_at` is an aware datetime and should be now: carriers refuse a date in the past. `ship_on` is
-    the day, in Europe/Paris, that the parcels are handed in on; None is the day of the call. `instructions` are words
-    to the driver, `insured_value_eur` is that of each parcel, `label_format` is `10x15` or `A4`.
+    that it prints. `ship_on` is the day, in Europe/Paris, that the parcels are handed in on; None is the day of the
+    call. `instructions` are words to the driver, `insured_value_eur` is that of each parcel, `label_format` is `10x15`
+    or `A4`.
 
     The order's own rules hold: a product of the carrier, codes of countries, as many parcels as it takes, of a weight
     that the product has, and a point's code of the carrier's form where the product goes to one.
@@ -190,7 +190,6 @@ class Shipment:
     sender: Party
     recipient: Party
     packages: tuple[Package, ...]
-    ship_at: datetime
     reference: str = field(default="", repr=False)
     pickup_point_code: str = ""
     commercial_name: str = field(default="", repr=False)
@@ -205,8 +204,6 @@ class Shipment:
         """Refuse values that only a programming error can cause."""
         if not _SHIPMENT_ID.fullmatch(self.id):
             raise ValueError("a shipment's id is at most 15 upper-case letters and digits")
-        if self.ship_at.tzinfo is None:
-            raise ValueError("a shipment's ship_at is an aware datetime")
         if not self.packages:
             raise ValueError("a shipment has at least one package")
 

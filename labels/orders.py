@@ -115,7 +115,6 @@ def shipment(label: ShippingLabel, contract: CarrierContract) -> Shipment:
                 label.weights_kg, sides, references, strict=True
             )
         ),
-        ship_at=label.created_at,
         reference=label.reference,
         pickup_point_code=label.pickup_point_code,
         commercial_name=contract.commercial_name,

@@ -1,7 +1,6 @@
 """beta's check of a contract: its label requests of samples, validated only, one for each product."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from carriers.beta import messages
@@ -60,7 +59,6 @@ def _sample(code: str, terms: Terms, recipient: Party) -> Shipment:
         sender=terms.sender,
         recipient=recipient,
         packages=(Package(SAMPLE_WEIGHT_KG),),
-        ship_at=datetime.now(UTC),
         pickup_point_code=_SAMPLE_POINT if PRODUCTS[code].needs_pickup_point else "",
         commercial_name=terms.commercial_name,
         customs=SAMPLE_CUSTOMS,

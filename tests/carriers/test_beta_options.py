@@ -280,7 +280,7 @@ def midnight() -> datetime:
 def test_the_day_of_deposit_is_that_of_the_call_in_paris(desk: Desk, at: SetTime) -> None:
     for moment, day in ((midnight() - timedelta(seconds=1), 1), (midnight(), 2)):
         at(moment)
-        letter = desk.letter(ship_at=midnight() - timedelta(seconds=1))
+        letter = desk.letter()
         assert letter["service"]["depositDate"] == str(datetime.now(PARIS).date() + timedelta(days=day))
 
 

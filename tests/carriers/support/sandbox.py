@@ -1,7 +1,6 @@
 """Orders and clients for the sandbox, and the requests and parcels it has counted."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from carriers import CARRIERS, TRACKERS
@@ -54,15 +53,14 @@ def sandbox_trackers(sandbox: SandboxServer, limits: Limits = LENIENT) -> Mappin
 
 
 def order(product_code: str, count: int = 1, **changes: Any) -> Shipment:
-    """Return a shipment that fits the product, with a real postal code, customs and a date that is not over."""
+    """Return a shipment that fits the product, with a real postal code and customs."""
     recipient = changes.pop("recipient", {})
     country_code = recipient.get("country_code", DESTINATIONS.get(product_code, "FR"))
     recipient = {"zip_code": POSTAL_CODES.get(country_code, "")} | recipient
     product = PRODUCTS[product_code]
-    values = {"ship_at": datetime.now(UTC) + timedelta(hours=1)} | changes
     if product.needs_pickup_point and country_code in POINT_CODES[product.carrier]:
-        values = {"pickup_point_code": POINT_CODES[product.carrier][country_code]} | values
-    return shipment(product_code, count, recipient=recipient, **values)
+        changes = {"pickup_point_code": POINT_CODES[product.carrier][country_code]} | changes
+    return shipment(product_code, count, recipient=recipient, **changes)
 
 
 def linked(carrier: str, count: int = 1, **changes: Any) -> Shipment:

@@ -78,7 +78,6 @@ def shipment(product_code: str = "alpha-13", count: int = 1, **changes: Any) -> 
         "sender": Party(**vars(SENDER) | sender),
         "recipient": Party(**vars(RECIPIENT) | recipient),
         "packages": tuple(Package(Decimal("1.25") + rank) for rank in range(count)),
-        "ship_at": MONDAY,
         "reference": "CMD 4711",
         "pickup_point_code": POINTS[product.carrier] if product.needs_pickup_point else "",
         "customs": CUSTOMS,
