@@ -41,11 +41,6 @@ class TrackingStatus(models.TextChoices):
 class ParcelQuerySet(ForShop):
     """Finds and orders parcels."""
 
-    def with_number(self, shop_id: str, number: str) -> Self:
-        """Find by any tracking number, the newest first, along one index of the numbers' table."""
-        found = self.filter(numbers__shop=shop_id, numbers__number=number, is_withdrawn=False)
-        return found.order_by("-numbers__created_at", "-numbers__parcel_id")
-
     def newest_first(self) -> Self:
         return self.order_by("-created_at", "-id")
 
