@@ -186,11 +186,8 @@ def place(label: ShippingLabel, ordered: Shipment, talk: Conversation, wait: Ord
 def reserve(label: ShippingLabel) -> None:
     """Commit the row before the carrier is called; raise KeyTakenError, or ApiError where there is no room for it."""
     try:
-        with transaction.atomic():
-            with pipelined():
-                inserted, asked = INSERT.start(label), clock.ask()
-            asked()
-            is_inserted = bool(inserted())
+        is_inserted = bool(INSERT.start(label)())
+        clock.now()
     except DATABASE_ERRORS as error:
         if is_disk_full(error):
             raise ApiError(ORDERS_HELD_UP) from error

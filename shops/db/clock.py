@@ -2,7 +2,6 @@
 
 import logging
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -32,22 +31,12 @@ latest = Reading(-FOLLOWED_S, datetime.min.replace(tzinfo=UTC))
 
 def now() -> datetime:
     """Ask the database for the time; SQLite's clock is this host's."""
-    return ask()()
-
-
-def ask() -> Callable[[], datetime]:
-    """Send the question; return a function that reads the answer."""
+    global latest  # noqa: PLW0603 - one value, replaced as a whole
     if connection.vendor == "sqlite":
-        return timezone.now
-    asked_at_s, read = clock_s(), send("SELECT clock_timestamp()")
-
-    def answer() -> datetime:
-        global latest  # noqa: PLW0603 - one value, replaced as a whole
-        reading = Reading(asked_at_s, read()[0][0])
-        latest = max(latest, reading)
-        return reading.moment
-
-    return answer
+        return timezone.now()
+    reading = Reading(clock_s(), send("SELECT clock_timestamp()")()[0][0])
+    latest = max(latest, reading)
+    return reading.moment
 
 
 def upper_bound_now() -> datetime:

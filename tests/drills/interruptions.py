@@ -23,7 +23,6 @@ class Interruption:
     batch: int = 1
     happens: str = "kill"
     key: str = ""  # its Idempotency-Key
-    is_reserving: bool = False
     stage: str = ""
     purchases: int = 0
     sends: int = 0

@@ -11,7 +11,6 @@ PURCHASE, PICKUP, CANCELLATION = "purchase", "pickup", "cancellation"
 POINTS = {
     PURCHASE: {
         "reserve-before": "before the row is written",
-        "reserve-commit": "row written, before its commit",
         "reserve-after": "row committed",
         "call-before": "before the carrier is called",
         "call-half-sent": "half of the request sent",

@@ -13,7 +13,6 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from carriers.alpha.client import CANCEL, FIND
@@ -51,27 +50,6 @@ def wrap(owner: Any, name: str, *, before: str = "", after: str = "") -> None:
         return result
 
     setattr(owner, name, outer)
-
-
-def hook_reserve() -> None:
-    """Tell the commit of the row from every other commit of the request."""
-    reserve, commit = purchase.reserve, BaseDatabaseWrapper._commit  # type: ignore[attr-defined]  # not in the stubs
-
-    def reserving(label: Any) -> None:
-        own = interruption()
-        own.is_reserving = True
-        reach("reserve-before")
-        reserve(label)
-        own.is_reserving = False
-        reach("reserve-after")
-
-    def committing(self: Any) -> None:
-        if interruption().is_reserving:
-            reach("reserve-commit")
-        commit(self)
-
-    purchase.reserve = reserving
-    BaseDatabaseWrapper._commit = committing  # type: ignore[attr-defined]  # as above
 
 
 def hook_calls() -> None:
@@ -126,10 +104,10 @@ def hook_store() -> None:
     LabelFolder.write = writing  # type: ignore[method-assign]  # replaced on purpose
 
 
-hook_reserve()
 hook_calls()
 hook_transition(outcomes, Event.STORED, "finish")
 hook_transition(cancelling, Event.CANCELLED, "over")
+wrap(purchase, "reserve", before="reserve-before", after="reserve-after")
 wrap(outcomes, "save_received", before="keep-before", after="keep-after")
 wrap(storage, "store", before="store-before", after="store-after")
 wrap(reconciling, "take", after="take-after")

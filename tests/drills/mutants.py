@@ -24,7 +24,7 @@ LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "node_modules", "__pycache__
 FAULT = re.compile(r"^(?:  FAULT|E +(?:\| )*(?:AssertionError:|assert)) (.*)", re.MULTILINE)
 BUDGET = "--as-found --seed 1 --minutes 0 --stories 100 --steps 12"
 PLAYED = {name: ["-m", "tests.models", name, *BUDGET.split(), "--database"] for name in ("label", "parcel")}
-PLAYED["order-waits"] = ["-m", "pytest", "-q", "tests/labels/test_order_waits.py", "--services"]
+PLAYED["doubtful-commits"] = ["-m", "pytest", "-q", "tests/labels/test_doubtful_commits.py", "--services"]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ MUTANTS = [
         "labels/lifecycle/purchase.py",
         "    with suppress(IntegrityError), transaction.atomic():\n        label.save(force_insert=True)\n",
         "",
-        "order-waits",
+        "doubtful-commits",
         "postgresql",
     ),
     Mutant(

@@ -1,4 +1,4 @@
-"""A COMMIT that raised and is carried out later leaves no row beside that of the reservation made again."""
+"""A reservation that raised and is committed later leaves no row beside that of the one made again."""
 
 import threading
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from django.db import OperationalError, connection
 
+from labels.lifecycle import purchase
 from labels.models import ShippingLabel
 from tests.labels.conftest import Sandbox
 from tests.labels.interruptions import BETA, KEY
@@ -20,20 +21,18 @@ pytestmark = pytest.mark.real_services
 
 
 class LateCommit:
-    """The COMMIT of a label's row raises; the server carries it out when a statement waits for it, or at the end."""
+    """The reservation raises; the server commits its row when a statement waits for it, or at the end."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.is_over = threading.Event()
         self.committing: threading.Thread | None = None
         self.monkeypatch = monkeypatch
-        self.usual: Any = connection._commit  # type: ignore[attr-defined]  # the types leave it out
-        monkeypatch.setattr(connection, "_commit", self.raise_and_commit_late)
+        monkeypatch.setattr(purchase.INSERT, "start", self.raise_and_commit_late)
 
-    def raise_and_commit_late(self) -> None:
-        if not ShippingLabel.objects.exists():
-            self.usual()
-            return
+    def raise_and_commit_late(self, label: ShippingLabel) -> None:
         self.monkeypatch.undo()
+        connection.set_autocommit(False)
+        purchase.INSERT.start(label)()
         session: Any = connection.connection
         connection.connection = None
         self.committing = threading.Thread(target=self.commit, args=(session,))

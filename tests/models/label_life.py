@@ -21,7 +21,7 @@ FAULTS = {
     "beta": [None, "closemade", "close", "nolabel", "html503", "30204", "30204@2", "closemade@2", "nolabel@2", "twin"],
 }
 PLACES = ["before the carrier", "after the carrier", "before the storage", "after the storage"]
-KILLS = [*PLACES, "1 instead", "1 after", "2 instead", "2 after"]
+KILLS = [*PLACES, "before the reservation", "after the reservation", "1 instead", "1 after", "2 instead", "2 after"]
 QUESTIONS = [None, (SEARCH, "close"), (PRINT, "nolabel"), *((CANCEL, fault) for fault in ("1", "2", "3", "close"))]
 ANSWERS = [None, None, "closemade", "close", "soapfault", "1", "2", "3", "30"]
 numbers = st.integers(0, 5)

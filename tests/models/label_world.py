@@ -19,6 +19,7 @@ from carriers.http.messages import UnreadableError
 from carriers.http.transport import Transport
 from carriers.sandbox.parcel import Purchase
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
+from labels.lifecycle import purchase
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
@@ -70,7 +71,12 @@ class World:
         self.restart()
 
     def patch(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        send, store, merge = Transport.post, storage.store, pdf.rewritten
+        reserve, send, store, merge = purchase.reserve, Transport.post, storage.store, pdf.rewritten
+
+        def reserving(*args: Any) -> None:
+            self.reach("before the reservation")
+            reserve(*args)
+            self.reach("after the reservation")
 
         def sending(*args: Any) -> Any:
             self.reach("before the carrier")
@@ -88,6 +94,7 @@ class World:
                 raise UnreadableError("the labels cannot be merged")
             return merge(*args)
 
+        monkeypatch.setattr(purchase, "reserve", reserving)
         monkeypatch.setattr(Transport, "post", sending)
         monkeypatch.setattr(storage, "store", storing)
         monkeypatch.setattr(pdf, "rewritten", merging)

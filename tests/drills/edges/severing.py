@@ -9,8 +9,8 @@ from typing import Any
 
 from tests.support.proxies import Proxy
 
-# A label's row is inserted in a transaction; all its later changes are statements that commit by themselves.
-COMMITS = (b"COMMIT", b'UPDATE "labels_shippinglabel"')
+# Most writes of a label are statements that commit by themselves.
+COMMITS = (b"COMMIT", b'INSERT INTO "labels_shippinglabel"', b'UPDATE "labels_shippinglabel"')
 LATE_S = 1.0
 
 
