@@ -8,13 +8,12 @@ from xml.etree.ElementTree import Element
 from carriers import pdf
 from carriers.alpha.parties import CARRIER
 from carriers.alpha.refusals import FAILURES, REFUSALS, Refusals, field_of, in_our_words, refusal_of
-from carriers.errors import CancellationRefused, CarrierError, CarrierUnavailable, CredentialsRejected
+from carriers.errors import CancellationRefused, CarrierError, CarrierUnavailable
 from carriers.http import soap
 from carriers.http.messages import Answer, UnreadableError
 from carriers.redaction import Redactor
 
 OK: Final = 200
-REFUSED_CREDENTIALS: Final = (401, 403)
 TOO_EARLY: Final = "2"  # a code of `cancelSkybill`
 MAX_TEXT_LENGTH: Final = 2000
 
@@ -27,14 +26,13 @@ def result_of(
     operation: str,
     redactor: Redactor,
     unknown: type[CarrierError] = CarrierUnavailable,
-    *,
-    is_tracking: bool = False,
 ) -> Element:
     """Return the `return` element of an operation's answer; `unknown` is the error for a SOAP fault.
 
-    Pages in front of the tracking service turn robots away, whatever their credentials.
+    Raises UnreadableError for what is no XML, as a page in front of the service, whatever its status: alpha refuses
+    credentials by a code.
     """
-    body = _body(answer, are_credentials_judged=not is_tracking)
+    body = soap.body_of(answer.body)
     if body.tag == "Fault":
         # A single request may have caused it, so it does not count towards the circuit breaker.
         code, text = soap.fault_code(body), soap.text(body, "faultstring")
@@ -43,15 +41,6 @@ def result_of(
     if answer.status != OK or result is None:
         raise UnreadableError("the answer is not one to this request")
     return result
-
-
-def _body(answer: Answer, *, are_credentials_judged: bool) -> Element:
-    try:
-        return soap.body_of(answer.body)
-    except UnreadableError:
-        if are_credentials_judged and answer.status in REFUSED_CREDENTIALS:
-            raise CredentialsRejected(CARRIER, f"its service answered HTTP {answer.status}") from None
-        raise
 
 
 def check_code(

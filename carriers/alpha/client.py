@@ -278,7 +278,7 @@ def _pdfs(parcels: Sequence[Element]) -> tuple[dict[str, bytes], str]:
 
 
 def _read_found(answer: Answer, *, redactor: Redactor) -> tuple[str, ...]:
-    result = result_of(answer, FIND, redactor, is_tracking=True)
+    result = result_of(answer, FIND, redactor)
     check_code(result, redactor)
     # The tracking system may list a parcel several times, with one history each.
     numbers = tuple(dict.fromkeys(map(number_of, result.findall("listParcel"))))
@@ -294,12 +294,12 @@ def _read_fetched(answer: Answer, *, redactor: Redactor) -> bytes:
 
 
 def _read_cancelled(answer: Answer, *, redactor: Redactor) -> None:
-    result = result_of(answer, CANCEL, redactor, OutcomeUnknown, is_tracking=True)
+    result = result_of(answer, CANCEL, redactor, OutcomeUnknown)
     check_code(result, redactor, refusals=CANCELLATION_REFUSALS, unknown=OutcomeUnknown)
 
 
 def _read_proof(answer: Answer, *, redactor: Redactor) -> bytes | None:
-    result = result_of(answer, PROVE, redactor, is_tracking=True)
+    result = result_of(answer, PROVE, redactor)
     # The page lists no error code among its fields.
     if soap.text(result, "errorCode") or not soap.text(result, "podPresente"):
         check_code(result, redactor)

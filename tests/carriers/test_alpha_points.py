@@ -224,6 +224,7 @@ def test_a_relay_is_closed_on_the_days_of_its_holidays(serve: Serve, first: str,
     "answer",
     [
         http(b"<html>", 502),
+        http(b"no", 403),
         http(answer_file("alpha_fault.xml"), 500),
         http(answer_file("alpha_found.xml")),
         http(alpha_point(identifiant="9999Z")),
@@ -237,11 +238,6 @@ def test_a_point_service_that_fails_has_bought_nothing(serve: Serve, answer: byt
 def test_an_answer_without_a_point_knows_none(serve: Serve) -> None:
     empty = http(alpha_point().replace(b"listePointRelais>", b"other>"))
     assert Carriers(serve, empty).refuse(PickupPointRejected).field == "pickupPointCode"
-
-
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_look_up_without_access_is_refused_credentials(serve: Serve, status: int) -> None:
-    Carriers(serve, http(b"no", status)).refuse(CredentialsRejected)
 
 
 @pytest.mark.parametrize("code", RELAYS)

@@ -113,12 +113,12 @@ def test_every_documented_code_has_a_cause_and_a_remedy() -> None:
 
 @pytest.mark.parametrize("status", [401, 403])
 @pytest.mark.parametrize("body", [b"", b"<html>Forbidden</html>", b"no"])
-def test_an_answer_without_access_is_refused_credentials(serve: Serve, status: int, body: bytes) -> None:
+def test_html_or_nothing_is_an_outage_whatever_its_status(serve: Serve, status: int, body: bytes) -> None:
     failure = refusal(serve, "alpha", http(body, status))
-    assert type(failure) is CredentialsRejected
-    assert (failure.http_status, failure.is_carrier_failing) == (status, False)
+    assert type(failure) is OutcomeUnknown
+    assert failure.http_status == status
     server = serve(always(http(body, status)))
-    with pytest.raises(CredentialsRejected):
+    with pytest.raises(CarrierUnavailable):
         client("alpha", server.url).fetch_label("01JQ5ZK3M9X7ABC", ALPHA)
 
 
