@@ -142,16 +142,16 @@ def repeat(label: ShippingLabel, *, was_interrupted: bool) -> None:
 def perform(label: ShippingLabel, talk: Conversation | None, *, is_first: bool = False) -> None:
     """Cancel the parcels that are left; raise CancelError where the label stays bought.
 
-    It does so where the carrier refuses and none may be cancelled by now: a first request is given up for any failure
-    that is certain, a later one for a refusal that is final.
+    It does so where none may be cancelled by now: for a refusal that is final, of any parcel, and where a first request
+    has only failures that are certain.
     """
     failures = cancel_parcels(label, talk, label.tracking_numbers) if talk else []
     if not failures:
         end(label, Event.CANCELLED)
     elif any(isinstance(failure, OutcomeUnknown) for failure in failures):
         end(label, Event.CANCEL_UNANSWERED)
-    elif not label.is_cancelled_in_part and all(is_certain(each) if is_first else is_final(each) for each in failures):
-        raise kept(label, Event.CANCEL_REFUSED, str(failures[0]), failures[0])
+    elif not label.is_cancelled_in_part and (why := reason_to_keep(failures, is_first=is_first)):
+        raise kept(label, Event.CANCEL_REFUSED, str(why), why)
 
 
 def kept(label: ShippingLabel, event: Event, problem: str, failure: CarrierError | None = None) -> CancelError:
@@ -168,6 +168,12 @@ def end(label: ShippingLabel, event: Event, **facts: None) -> None:
         logger.info("label cancellation went on", extra={"label": label.id, "state": label.state})
     else:
         label.state = before
+
+
+def reason_to_keep(failures: Sequence[CarrierError], *, is_first: bool) -> CarrierError | None:
+    """Return the failure for which the label stays bought: a final one, of a first request any if all are certain."""
+    may_end = is_first and all(map(is_certain, failures))
+    return next(filter(is_final, failures), failures[0] if may_end else None)
 
 
 def is_final(failure: CarrierError) -> bool:
@@ -191,7 +197,11 @@ def begin_for_found(label: ShippingLabel) -> bool:
 
 
 def cancel_parcels(label: ShippingLabel, talk: Conversation, numbers: Sequence[str]) -> list[CarrierError]:
-    """Cancel each parcel that is not cancelled yet; return the failures. A carrier that fails is not asked on."""
+    """Cancel each parcel that is not cancelled yet; return the failures.
+
+    A carrier that fails is not asked on, nor is one that has taken a parcel of a bought label in charge while none is
+    cancelled: the label stays bought, with all its parcels.
+    """
     failures: list[CarrierError] = []
     for number in numbers:
         if number in label.cancelled_numbers:
@@ -201,7 +211,8 @@ def cancel_parcels(label: ShippingLabel, talk: Conversation, numbers: Sequence[s
         except CarrierError as error:
             logger.warning("parcel not cancelled", extra={"label": label.id, "number": number, "reason": error.code})
             failures.append(error)
-            if not isinstance(error, CancellationRefused):
+            stays_bought = label.state == LabelState.CANCELLING and not label.is_cancelled_in_part and is_final(error)
+            if stays_bought or not isinstance(error, CancellationRefused):
                 break
         else:
             record_cancelled(label, number)

@@ -101,6 +101,18 @@ def test_a_parcel_that_is_taken_in_charge_stays_bought(buyer: Caller, sandbox: S
     assert (row().state, row().cancel_requested_at) == (LabelState.GENERATED, None)
 
 
+@pytest.mark.parametrize("refused_before", [0, 1])
+def test_of_several_parcels_one_taken_in_charge_keeps_all(refused_before: int, buyer: Caller, sandbox: Sandbox) -> None:
+    label = bought(buyer, parcels=3)
+    sandbox.server.state.ledger.collect("alpha", label.tracking_numbers[refused_before])
+    if refused_before:
+        sandbox.arm("2", operation=CANCEL, count=1)  # not known yet
+    with pytest.raises(CommandError, match="taken in charge"):
+        cancel(label.id)
+    assert (row().state, row().cancel_requested_at) == (LabelState.GENERATED, None)
+    assert not any(map(sandbox.is_cancelled, sandbox.made()))
+
+
 def test_of_several_parcels_those_cancelled_are_remembered(buyer: Caller, sandbox: Sandbox) -> None:
     label = bought(buyer, parcels=3)
     sandbox.server.state.ledger.collect("alpha", label.tracking_numbers[1])
