@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Final
 
 MAX_LINES: Final = 200_000
-MAX_LENGTH: Final = 35  # of a number
 # A tracking number has digits enough to be none of an e-mail's words; a label's id is 15 capitals and digits.
 NUMBER: Final = re.compile(r"(?=(?:[A-Z]*\d){6})[A-Z0-9]{8,35}|(?=[A-Z]*\d)[0-9A-Z]{15}")
 LONG: Final = 11  # no carrier's number is shorter: such a part is whole, shorter ones are parts of one with spaces

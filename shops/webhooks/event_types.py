@@ -7,7 +7,6 @@ Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
 TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
 TEXTS: Schema = {"type": "array", "items": TEXT}
-TIME: Schema = {"type": "integer", "format": "int64"}
 TIME_OR_NULL: Schema = {"type": ["integer", "null"], "format": "int64"}
 
 
