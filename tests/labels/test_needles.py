@@ -80,7 +80,7 @@ def left(folder: Path) -> list[bytes]:
 
 @pytest.mark.parametrize("product_code", ["alpha-13", ABROAD])
 def test_after_an_erasure_and_a_day_no_table_and_no_file_has_any(
-    product_code: str, buyer: Caller, folder: Path, settings: Any
+    product_code: str, buyer: Caller, folder: Path, settings: Any, no_sidebar: None
 ) -> None:
     settings.WEBHOOK_ALLOW_PRIVATE = True
     endpoints.create(shop=buyer.shop, url="https://203.0.113.1/")

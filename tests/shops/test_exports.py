@@ -22,7 +22,7 @@ from tests.labels.factories import LabelFactory
 from tests.support.api import Response, logged_in
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_sidebar")]
 LABELS = "/admin/labels/shippinglabel/"
 ENGLISH = spreadsheets.Reader(ZoneInfo("Europe/Paris"), ".")
 FRENCH = ENGLISH._replace(decimal=",")

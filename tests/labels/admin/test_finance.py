@@ -20,6 +20,8 @@ from tests.labels.factories import LabelFactory
 from tests.support.api import logged_in, query_count
 from tests.support.factories import ShopFactory, import_parcel
 
+pytestmark = pytest.mark.usefixtures("no_sidebar")
+
 FINANCE = "/admin/labels/labelfigure/"
 
 

@@ -17,7 +17,7 @@ from tests.labels.factories import LabelFactory
 from tests.support.api import logged_in
 from tests.support.factories import ShopFactory
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_sidebar")]
 BOUGHT = {"received", "label_generated", "cancelling", "cancel_unknown", "cancelled"}
 STATES = [*sorted(BOUGHT), "failed", "failed", "unknown", "incomplete"]
 CODES = ["ALPHA_ADDRESS_REJECTED", "BETA_UNAVAILABLE", "BETA_REQUEST_REJECTED"]

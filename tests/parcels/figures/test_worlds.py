@@ -19,7 +19,7 @@ from shops.staff.panels import Tile
 from tests.support.api import logged_in
 from tests.support.factories import EventFactory, ShopFactory, import_parcel
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_sidebar")]
 HOUR_MS = 3_600_000
 STATUSES = [None, "IN_TRANSIT", "OUT_FOR_DELIVERY", "DELIVERED", "EXCEPTION", "RETURNED_TO_SENDER"]
 
