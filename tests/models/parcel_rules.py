@@ -252,8 +252,8 @@ class Oracle:
 
     def is_asked(self, shop: Shop, body: Json, number: str) -> bool:
         """A number that was sold is asked about for long, another one for 15 days if it stays unknown."""
-        if (label := shop.label_with(number)) or self.seen[number]:
-            return label is None or label.is_sold()
+        if label := shop.label_with(number):
+            return label.is_sold()
         line = shop.lines.get(body["id"])
         return line is not None and self.world.now_s - line.since_s.get(number, 0) < UNKNOWN_S
 
