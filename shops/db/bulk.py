@@ -143,7 +143,7 @@ def upsert(rows: Sequence[Model], names: tuple[str, ...]) -> None:
     model = type(rows[0])
     columns, values = layout(model).columns, [stored(row) for row in rows]
     changes = listed(layout(model, names).columns, "{0} = EXCLUDED.{0}")
-    conflict = f" ON CONFLICT ({model._meta.pk.column}) DO UPDATE SET {changes}"
+    conflict = f" ON CONFLICT ({model._meta.pk.column}) DO UPDATE SET {changes}"  # nosec B608 - its own names
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             text = orjson.dumps([dict(zip(columns, row, strict=True)) for row in values]).decode()
