@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 from xml.etree.ElementTree import Element
 
 from carriers.alpha import contract_checks, order_trials, points
+from carriers.alpha import credentials as alpha_credentials
 from carriers.alpha import messages as alpha_message
 from carriers.alpha.answers import check_code, number_of, pdf_of, reservation_of, result_of
 from carriers.alpha.messages import SHIPPING_NAMESPACE
@@ -19,7 +20,7 @@ from carriers.base import Carrier, errors_with
 from carriers.client import Service
 from carriers.contract_checks import SAMPLES, Finding, Terms
 from carriers.customs import shares_by_parcel
-from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, PickupPointRejected
+from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, PickupPointRejected
 from carriers.http import soap
 from carriers.http.connections import Deadline
 from carriers.http.messages import Answer, Request, UnreadableError
@@ -45,8 +46,6 @@ LANGUAGE: Final = "fr_FR"
 HEADERS: Final = MappingProxyType({"Content-Type": "text/xml; charset=utf-8", "SOAPAction": '""'})
 
 T = TypeVar("T")
-_ACCOUNT_NUMBER: Final = re.compile(r"[0-9]{8}")
-_PASSWORD: Final = re.compile(r"[0-9]{6}")
 
 
 class Alpha(Carrier):
@@ -70,8 +69,8 @@ class Alpha(Carrier):
     proves_deliveries = True
     max_goods_length = alpha_message.CONTENT_LENGTH
     credentials_shape = CredentialsShape(
-        _ACCOUNT_NUMBER,
-        _PASSWORD,
+        alpha_credentials.ACCOUNT_NUMBER,
+        alpha_credentials.PASSWORD,
         "an account number of 8 digits and a password of 6 digits",
         takes_api_key=False,
         takes_parent=False,
@@ -142,7 +141,7 @@ class Alpha(Carrier):
 
     def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:
         """Ask the tracking service; it shows at most ten parcels, and may show a new one only after an hour."""
-        fields = (*_contract(credentials), ("language", LANGUAGE), ("sendersRef", shipment_id))
+        fields = (*alpha_credentials.contract(credentials), ("language", LANGUAGE), ("sendersRef", shipment_id))
         request = _request(self._tracking_url, FIND, TRACKING_NAMESPACE, fields)
         with self._call(FIND, credentials, service=Service.CANCELLATION) as deadline:
             return self._exchange(request, deadline, partial(_read_found, redactor=Redactor(credentials)))
@@ -152,14 +151,14 @@ class Alpha(Carrier):
     ) -> bytes:
         """Return the PDF of all parcels of a reservation; a parcel's own number finds none."""
         mode = alpha_message.LABEL_MODES[label_format]
-        fields = (("numberSearch", reservation_number), ("mode", mode), *_contract(credentials))
+        fields = (("numberSearch", reservation_number), ("mode", mode), *alpha_credentials.contract(credentials))
         request = _request(self._endpoint.url, FETCH, SHIPPING_NAMESPACE, fields)
         with self._call(FETCH, credentials, service=Service.REPRINTS) as deadline:
             return self._exchange(request, deadline, partial(_read_fetched, redactor=Redactor(credentials)))
 
     def cancel(self, tracking_number: str, credentials: Credentials) -> None:
         """Cancel one parcel; raises CancellationRefused, or OutcomeUnknown if it may be cancelled."""
-        fields = (*_contract(credentials), ("language", LANGUAGE), ("skybillNumber", tracking_number))
+        fields = (*alpha_credentials.contract(credentials), ("language", LANGUAGE), ("skybillNumber", tracking_number))
         request = _request(self._tracking_url, CANCEL, TRACKING_NAMESPACE, fields, OutcomeUnknown)
         with self._call(CANCEL, credentials, service=Service.CANCELLATION) as deadline:
             self._exchange(request, deadline, partial(_read_cancelled, redactor=Redactor(credentials)))
@@ -167,13 +166,14 @@ class Alpha(Carrier):
     def proof_of_delivery(self, tracking_number: str, credentials: Credentials) -> bytes | None:
         """Ask the tracking service for the proof as a PDF."""
         asked = (("language", LANGUAGE), ("skybillNumber", tracking_number), ("pdf", "true"))
-        request = _request(self._tracking_url, PROVE, TRACKING_NAMESPACE, (*_contract(credentials), *asked))
+        fields = (*alpha_credentials.contract(credentials), *asked)
+        request = _request(self._tracking_url, PROVE, TRACKING_NAMESPACE, fields)
         with self._call(PROVE, credentials, service=Service.CANCELLATION) as deadline:
             return self._exchange(request, deadline, partial(_read_proof, redactor=Redactor(credentials)))
 
     def check_contract(self, terms: Terms, credentials: Credentials) -> list[Finding]:
         """Ask for the contract's products to each sample's place; raises CredentialsRejected or CarrierUnavailable."""
-        _check_credentials(credentials)
+        alpha_credentials.check(credentials)
         operation, deadline, codes = contract_checks.OPERATION, Deadline(self._timeout_s), set[str]()
         read = partial(contract_checks.read_codes, redactor=Redactor(credentials))
         for sample in SAMPLES:
@@ -188,7 +188,7 @@ class Alpha(Carrier):
         return self._endpoint.tracking_url
 
     def _search_points(self, query: PointQuery, credentials: Credentials, deadline: Deadline) -> list[PickupPoint]:
-        _check_credentials(credentials)
+        alpha_credentials.check(credentials)
         body, url = points.search(query, credentials), str(self._endpoint.points_url)
         request = Request(points.search_operation(query.carrier_code), url, body, HEADERS, CarrierUnavailable)
         redactor = Redactor(credentials, personal=query.words)
@@ -218,21 +218,8 @@ class Alpha(Carrier):
 
 
 def _purchase(shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> bytes:
-    _check_credentials(credentials)
+    alpha_credentials.check(credentials)
     return alpha_message.purchase(shipment, credentials, point)
-
-
-def _check_credentials(credentials: Credentials) -> None:
-    """Refuse credentials that the service answers with a SOAP fault, which looks like an outage."""
-    if not _ACCOUNT_NUMBER.fullmatch(credentials.account_number):
-        raise CredentialsRejected(CARRIER, "an account number has 8 digits")
-    if not _PASSWORD.fullmatch(credentials.password):
-        raise CredentialsRejected(CARRIER, "a password has 6 digits")
-
-
-def _contract(credentials: Credentials) -> tuple[tuple[str, str], ...]:
-    _check_credentials(credentials)
-    return (("accountNumber", credentials.account_number), ("password", credentials.password))
 
 
 def _request(
