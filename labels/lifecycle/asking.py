@@ -18,8 +18,9 @@ from shops.contracts.conversation import Conversation, NoAccountError, conversat
 from shops.contracts.models import CarrierContract
 from shops.db import clock
 
-# A purchase that failed is looked for once more after this time.
+# The pause before a purchase that failed is looked for once more, until a later one is found as well.
 LAST_QUESTION_AFTER = timedelta(days=1)
+STOP_ASKING_AFTER = timedelta(days=7)
 NOT_MADE = "the purchase was interrupted, and nothing was made"
 CANCELLED = "the purchase was interrupted, and its parcels, found without their PDF, were cancelled"
 NOT_CANCELLED = "its parcels were found without their PDF, and could not be cancelled"
@@ -49,13 +50,12 @@ def control_for(label: ShippingLabel) -> str:
     """Return the id of a label that the search must find if it is to be believed that it does not find this one.
 
     That is one bought since on the same account, after the wait in which a search may be late. There is none where a
-    number is known, or for a purchase that has failed already. Nor is there one where the label does not tell its
-    account and the contract has changed: the parcels may have been made on the old one.
+    number is known. Nor is there one where the label does not tell its account and the contract has changed: the
+    parcels may have been made on the old one.
     """
     wait = timedelta(seconds=max(settings.RECONCILE_WAIT_S, settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S))
     is_early = clock.now() < label.created_at + wait
-    is_over = label.state == LabelState.FAILED
-    if is_early or is_over or label.tracking_numbers:
+    if is_early or label.tracking_numbers:
         return ""
     accounts = {label.account_number}
     if not label.account_number:
@@ -74,7 +74,7 @@ def settle_found(label: ShippingLabel, talk: Conversation, found: tuple[str, ...
     """Settle a purchase by what the carrier finds of it."""
     numbers = all_numbers(label, found)
     if label.state == LabelState.FAILED:
-        cancel_late(label, talk, found)
+        cancel_late(label, talk, found, is_believed=is_believed)
     elif numbers and label.reservation_number:
         fetch(label, talk, numbers)
     elif numbers and (content := recovery.pdf(label)):  # the shop may have it
@@ -132,8 +132,11 @@ def leave(label: ShippingLabel, problem: str, found: tuple[str, ...]) -> None:
     fail_own(label, Event.FOUND, error, tracking_numbers=numbers, ask_again_at=again_at)
 
 
-def cancel_late(label: ShippingLabel, talk: Conversation, found: tuple[str, ...]) -> None:
-    """Cancel what is found, or is known, of a purchase that has failed; it is a person's if that can't be done."""
+def cancel_late(label: ShippingLabel, talk: Conversation, found: tuple[str, ...], *, is_believed: bool) -> None:
+    """Cancel what is found, or is known, of a purchase that has failed; it is a person's if that can't be done.
+
+    A search that is not to be believed is made again each day, for a week.
+    """
     numbers = outcomes.unique(label.tracking_numbers, found)
     left = [number for number in numbers if number not in label.cancelled_numbers]
     if left:
@@ -146,5 +149,7 @@ def cancel_late(label: ShippingLabel, talk: Conversation, found: tuple[str, ...]
         if len(label.cancelled_numbers) < len(label.weights_kg):  # the search shows no more at a time
             schedule(label, clock.now() + ASK_AGAIN_AFTER)
             return
-    asks_last_at = label.created_at + LAST_QUESTION_AFTER
-    schedule(label, asks_last_at if clock.now() < asks_last_at else None)
+    now, asks_last_at = clock.now(), label.created_at + LAST_QUESTION_AFTER
+    if not is_believed and asks_last_at <= now < label.created_at + STOP_ASKING_AFTER:
+        asks_last_at = now + LAST_QUESTION_AFTER
+    schedule(label, asks_last_at if now < asks_last_at else None)

@@ -75,11 +75,38 @@ def test_a_documented_failure_frees_the_key_and_is_looked_up_after_an_hour_and_a
     sandbox.arm(code, count=1)
     assert_coded(post(buyer, order(), key=KEY), 502, "ALPHA_UNAVAILABLE")
     assert (row().state, row().idempotency_key, reconcile()) == (LabelState.FAILED, None, {})
-    for wait_s, asked in ((WAIT_S - 60, 0), (200, 1), (WAIT_S, 1), (DAY_S, 2), (DAY_S, 2)):
+    pass_time(WAIT_S - 60)
+    buy_control(buyer)
+    for wait_s, is_asked in ((0, False), (200, True), (WAIT_S, False), (DAY_S, True), (DAY_S, False)):
         pass_time(wait_s)
-        reconcile()
-        assert sandbox.questions() == asked
+        assert reconcile() == ({LabelState.FAILED: 1} if is_asked else {})
     assert (row().state, row().ask_again_at) == (LabelState.FAILED, None)
+
+
+def test_a_failure_is_looked_up_each_day_of_a_week_where_nothing_was_bought_since(
+    buyer: Caller, sandbox: Sandbox
+) -> None:
+    sandbox.arm("1", count=1)
+    post(buyer, order(), key=KEY)
+    for day in range(10):
+        pass_time(DAY_S + 60)
+        reconcile()
+        assert sandbox.questions() == min(day + 1, 7)
+    assert (row().state, row().ask_again_at) == (LabelState.FAILED, None)
+
+
+def test_a_blind_search_of_a_day_later_is_not_believed(buyer: Caller, sandbox: Sandbox) -> None:
+    sandbox.arm("1", count=1)
+    post(buyer, order(), key=KEY)
+    make_late(row(), sandbox)
+    pass_time(DAY_S + 60)  # nothing reconciles meanwhile
+    buy_control(buyer)
+    sandbox.arm("unfound", operation=SEARCH, delay_s=10 * DAY_S)
+    reconcile()
+    sandbox.disarm()
+    pass_time(DAY_S + 60)
+    reconcile()
+    assert all(map(sandbox.is_cancelled, sandbox.made(row().id)))
 
 
 def test_what_is_found_of_a_failure_is_cancelled_and_told(
