@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from django.conf import settings
 
+from labels.idempotency import KEYS_KEPT
 from labels.personal_data.retention import release_keys, remove_addresses, remove_pdfs
 from parcels.personal_data.retention import remove_parcels
 from shops.contracts.accounts import FORMER_ACCOUNTS_KEPT
@@ -13,6 +14,7 @@ from shops.db import clock
 from shops.retention import remove_accounts, remove_entries, remove_events, remove_sessions, remove_tokens
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
+from shops.webhooks.feed import EVENTS_KEPT
 
 BATCH_SIZE = 500
 
@@ -32,10 +34,10 @@ def kinds() -> list[Kind]:
     pdf_days = min(filter(None, (keep.KEEP_LABEL_PDFS_DAYS, keep.KEEP_LABEL_ADDRESSES_DAYS)), default=None)
     return [
         Kind("parcels", keep.KEEP_PARCELS_DAYS, remove_parcels),
-        Kind("idempotency keys", keep.KEEP_IDEMPOTENCY_KEYS_DAYS, release_keys),
+        Kind("idempotency keys", KEYS_KEPT.days, release_keys),
         Kind("labels' addresses", keep.KEEP_LABEL_ADDRESSES_DAYS, remove_addresses),
         Kind("access tokens", keep.KEEP_TOKENS_DAYS, remove_tokens),
-        Kind("webhook deliveries", keep.KEEP_WEBHOOK_DELIVERIES_DAYS, remove_events),
+        Kind("webhook deliveries", EVENTS_KEPT.days, remove_events),
         Kind("sessions", 0, remove_sessions),
         Kind("replaced accounts", FORMER_ACCOUNTS_KEPT.days, remove_accounts),
         Kind("audit entries", keep.KEEP_AUDIT_DAYS, remove_entries),

@@ -164,14 +164,12 @@ EMAIL_HOST = env.str("EMAIL_HOST", "")
 EMAIL_PORT = env.int("EMAIL_PORT", 587, validate=validators.port)
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_USER", ""), env.str("EMAIL_HOST_PASSWORD", "")
 EMAIL_USE_SSL = env.bool("EMAIL_USE_SSL", False)  # from the first byte, at port 465
-EMAIL_USE_TLS = env.bool("EMAIL_USE_TLS", not EMAIL_USE_SSL)
+EMAIL_USE_TLS = not EMAIL_USE_SSL  # STARTTLS
 EMAIL_TIMEOUT = 10  # seconds
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "")
 ADMIN_URL = env.str("ADMIN_URL", "", validate=validators.base_url)  # start of the links in e-mails
 if EMAIL_HOST and not (DEFAULT_FROM_EMAIL and ADMIN_URL):
     raise EnvError('Environment variable "EMAIL_HOST" needs DEFAULT_FROM_EMAIL and ADMIN_URL')
-if EMAIL_USE_SSL and EMAIL_USE_TLS:
-    raise EnvError('Environment variable "EMAIL_USE_SSL" excludes EMAIL_USE_TLS')
 
 # --- Secrets and storage ---
 
@@ -241,8 +239,6 @@ KEEP_PARCELS_DAYS = days_kept("KEEP_PARCELS_DAYS")
 KEEP_LABEL_ADDRESSES_DAYS = days_kept("KEEP_LABEL_ADDRESSES_DAYS")
 KEEP_LABEL_PDFS_DAYS = days_kept("KEEP_LABEL_PDFS_DAYS")
 KEEP_TOKENS_DAYS = days_kept("KEEP_TOKENS_DAYS")
-KEEP_IDEMPOTENCY_KEYS_DAYS = env.int("KEEP_IDEMPOTENCY_KEYS_DAYS", 30, validate=validators.whole_days)
-KEEP_WEBHOOK_DELIVERIES_DAYS = env.int("KEEP_WEBHOOK_DELIVERIES_DAYS", 30, validate=validators.whole_days)
 KEEP_AUDIT_DAYS = env.int("KEEP_AUDIT_DAYS", 400, validate=validators.audit_days)
 # What most would choose, of the settings that nobody has decided.
 KEEP_SUGGESTED_DAYS = {

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import orjson
@@ -11,6 +12,8 @@ from shops.api.errors.coded import IDEMPOTENCY_KEY_INVALID
 from shops.api.errors.exceptions import ApiError
 
 PRINTABLE = re.compile(r"[ -~]{1,255}")
+# From the purchase; one whose outcome is unknown, in progress or to be decided is kept for ever.
+KEYS_KEPT = timedelta(days=30)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from shops.webhooks.public_addresses import check_url
 from shops.webhooks.retries import SCHEDULE, compressed
 
 MAX_ENDPOINTS = 10
+# Nothing but failures for as long disable an endpoint; so does a 410.
+DISABLED_AFTER = timedelta(days=5)
 # Each secret before a rotation signs as well for as long, so that a receiver can change over.
 ROTATION_OVERLAP = timedelta(hours=24)
 REVOKED, ACTIVE, PAUSED = "revoked", "active", "paused"

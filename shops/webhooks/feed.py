@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from django.conf import settings
 from django.db.models import BigIntegerField, Func, Q
 from rest_framework import serializers
 
@@ -20,6 +19,7 @@ from shops.db import clock, querysets
 from shops.webhooks.models import WebhookEvent, WebhookEventQuerySet
 
 NOW = "now"
+EVENTS_KEPT = timedelta(days=30)
 # Retention runs once a day.
 REMOVED_WITHIN = timedelta(days=2)
 UNREADABLE = "is no `next` of an answer to this shop. Send one unchanged, or `now`, or leave it out to begin."
@@ -107,7 +107,7 @@ def start(rows: WebhookEventQuerySet, after: str, scope: str) -> Q:
     place = rows.filter(message_id=message_id).first()
     if place:
         return querysets.after(vars(place), ("transaction_id", "id"))
-    kept_since = clock.now() - timedelta(days=settings.KEEP_WEBHOOK_DELIVERIES_DAYS)
+    kept_since = clock.now() - EVENTS_KEPT
     is_lost = bool(message_id) and datetime.fromisoformat(told_at) > kept_since + REMOVED_WITHIN
     if is_lost or datetime.fromisoformat(complete_until) < kept_since:
         raise ApiError(EVENTS_GONE)

@@ -13,7 +13,7 @@ from shops.db import clock
 from shops.webhooks import endpoints
 from shops.webhooks.metrics import ATTEMPTS, DELIVERED
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
-from shops.webhooks.retries import DISABLED_AFTER, compressed, pause_after
+from shops.webhooks.retries import compressed, pause_after
 from shops.webhooks.sending import GONE, Outcome
 
 queued = WebhookDelivery.objects.queued
@@ -98,6 +98,7 @@ def record_health(outcomes: Sequence[Outcome], now: datetime) -> None:
     ids = {each.claim.endpoint.id for each in outcomes}
     # One quick answer is enough: a busy host delays some of any endpoint's.
     slow = ids - {each.claim.endpoint.id for each in outcomes if each.duration_s <= SLOW_S}
+    failed_all_since = now - compressed(endpoints.DISABLED_AFTER)
     # In order, so that two processes do not deadlock.
     for row in WebhookEndpoint.objects.filter(id__in=ids).only("failing_since", "is_slow").order_by("id"):
         if row.is_slow is not (row.id in slow):
@@ -108,8 +109,8 @@ def record_health(outcomes: Sequence[Outcome], now: datetime) -> None:
                 endpoints.make_due(row.id, spacing=compressed(RECOVERY_SPACING))
         if row.id in gone:
             endpoints.disable(row.id, f"it answered {GONE}")
-        elif row.id not in working and row.failing_since and row.failing_since < now - compressed(DISABLED_AFTER):
-            endpoints.disable(row.id, f"nothing but failures for {DISABLED_AFTER.days} days")
+        elif row.id not in working and row.failing_since and row.failing_since < failed_all_since:
+            endpoints.disable(row.id, f"nothing but failures for {endpoints.DISABLED_AFTER.days} days")
 
 
 def announce(outcome: Outcome) -> None:

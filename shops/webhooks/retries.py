@@ -12,8 +12,6 @@ MAX_ATTEMPTS = len(PAUSES_S) + 1
 SCHEDULE = timedelta(seconds=sum(PAUSES_S))
 # Jitter only adds, so that the last attempt never comes before 75 hours.
 MAX_JITTER = 0.1
-# An endpoint is disabled when nothing but failures came for as long.
-DISABLED_AFTER = timedelta(days=5)
 random = secrets.SystemRandom()
 
 

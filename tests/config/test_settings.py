@@ -116,7 +116,7 @@ BAD: dict[str, Sequence[str | None]] = {
     "RECONCILE_WAIT": ["", "0", "-1", "nan"],
     **{
         f"KEEP_{what}_DAYS": ["", "0", "-1", "1.5", "36501", "30d"]
-        for what in ("PARCELS", "LABEL_ADDRESSES", "LABEL_PDFS", "IDEMPOTENCY_KEYS", "TOKENS")
+        for what in ("PARCELS", "LABEL_ADDRESSES", "LABEL_PDFS", "TOKENS")
     },
     "AWS_S3_ENDPOINT_URL": ["hunter2", "ftp://host/"],
     "OTEL_EXPORTER_OTLP_ENDPOINT": ["hunter2", "ftp://host/"],

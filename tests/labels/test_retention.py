@@ -107,7 +107,7 @@ def test_nothing_of_a_removed_pdf_is_left_in_the_folder(own: Caller, folder: Pat
 
 @pytest.mark.parametrize("state", NOT_OVER)
 def test_what_is_not_over_loses_nothing_however_old_it_is(state: LabelState, own: Caller, settings: Settings) -> None:
-    settings.KEEP_LABEL_PDFS_DAYS = settings.KEEP_LABEL_ADDRESSES_DAYS = settings.KEEP_IDEMPOTENCY_KEYS_DAYS = 1
+    settings.KEEP_LABEL_PDFS_DAYS = settings.KEEP_LABEL_ADDRESSES_DAYS = 1
     LabelFactory(shop=own.shop, days_ago=500, state=state, idempotency_key="k", body_digest="d")
     before = rows()
     assert run("--dry-run") == run()
@@ -115,7 +115,7 @@ def test_what_is_not_over_loses_nothing_however_old_it_is(state: LabelState, own
 
 
 def test_a_key_stays_for_its_own_time_when_the_addresses_go(own: Caller, settings: Settings) -> None:
-    settings.KEEP_LABEL_ADDRESSES_DAYS, settings.KEEP_IDEMPOTENCY_KEYS_DAYS = 5, 30
+    settings.KEEP_LABEL_ADDRESSES_DAYS = 5
     label = LabelFactory(shop=own.shop, days_ago=10, idempotency_key="k", body_digest="d")
     run()
     label.refresh_from_db()
@@ -179,15 +179,12 @@ def test_a_run_killed_while_it_removes_pdfs_leaves_nothing_half_removed(
 # --- Keys ---
 
 
-def test_a_key_is_kept_for_a_day_at_least_and_can_buy_again_when_it_is_released(
-    buyer: Caller, sandbox: Sandbox, settings: Settings
-) -> None:
-    settings.KEEP_IDEMPOTENCY_KEYS_DAYS = 1
+def test_a_key_is_kept_for_thirty_days_and_can_buy_again_when_it_is_released(buyer: Caller, sandbox: Sandbox) -> None:
     first = post(buyer, order(), key="k").json()["id"]
-    finished(0.99)
+    finished(29.99)
     assert run()[1] == "0 idempotency keys"
     assert post(buyer, order(), key="k").json()["id"] == first
-    finished(1.01)
+    finished(30.01)
     assert run("--dry-run")[1] == "1 idempotency keys"
     assert post(buyer, order(), key="k").json()["id"] == first
     assert run()[1] == "1 idempotency keys"
@@ -196,8 +193,7 @@ def test_a_key_is_kept_for_a_day_at_least_and_can_buy_again_when_it_is_released(
     assert buyer.get(f"{SHIPMENTS}/{first}").status_code == 200
 
 
-def test_a_key_of_an_unknown_outcome_is_never_released(buyer: Caller, sandbox: Sandbox, settings: Settings) -> None:
-    settings.KEEP_IDEMPOTENCY_KEYS_DAYS = 1
+def test_a_key_of_an_unknown_outcome_is_never_released(buyer: Caller, sandbox: Sandbox) -> None:
     sandbox.arm("closemade", count=1)
     post(buyer, order("beta"), key="k")
     finished(1000)
