@@ -14,8 +14,8 @@ from labels.models import ShippingLabel
 from parcels.importing.numbers import GIVEN_OUT_AGAIN_MS, lock_imports, lock_shop, new_number
 from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.tracking.events import milliseconds
-from parcels.tracking.journey import has_moved
 from parcels.tracking.schedule import schedule_next_check
+from parcels.tracking.steps import has_moved
 from parcels.tracking.timeline import events_of, locked, recompute
 from shops.db import clock
 from shops.db.batches import batches

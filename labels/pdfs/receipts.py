@@ -1,7 +1,7 @@
 """Receipts of purchases: each label's row as it was last known, encrypted, in the storage of the PDFs.
 
 One is written when the label is reserved, before the carrier is asked, and in its place another with each later state.
-After the database was restored to an earlier moment, `labels.lifecycle.recovering` makes the rows again from them.
+After the database was restored to an earlier moment, `labels.lifecycle.from_receipts` makes the rows again from them.
 """
 
 import logging

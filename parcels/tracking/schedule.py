@@ -11,7 +11,7 @@ from django.conf import settings
 from carriers import TRACKERS
 from carriers.tracking import Status
 from parcels.models import NumberState, TrackingNumber
-from parcels.tracking.journey import FINAL
+from parcels.tracking.steps import FINAL
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 INTERVALS: Final = {

@@ -17,7 +17,7 @@ from carriers.tracking import Status
 from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.tracking.changes import SENT_FIELDS, StatusChange, emit
 from parcels.tracking.events import CarrierEvent, milliseconds
-from parcels.tracking.journey import Step, has_moved, last_step, least_advanced, shown, step_of
+from parcels.tracking.steps import Step, has_moved, last_step, least_advanced, shown, step_of
 
 Json = dict[str, Any]
 

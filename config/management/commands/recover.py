@@ -7,8 +7,8 @@ from django.core.management.base import CommandError, CommandParser
 
 from config import erasures
 from config.customers import Customer, CustomerError
+from labels.lifecycle.from_receipts import UNREADABLE, recover
 from labels.lifecycle.reconciling import reconcile
-from labels.lifecycle.recovering import UNREADABLE, recover
 from labels.management.commands.check_labels import first_day
 from labels.pdfs.storage import StorageError
 from shops.management import base

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from carriers.tracking import Status
 from parcels.tracking.events import MAX_EVENTS, CarrierEvent, union
-from parcels.tracking.journey import FINAL, has_moved
 from parcels.tracking.shop_report import Report
+from parcels.tracking.steps import FINAL, has_moved
 from parcels.tracking.timeline import Timeline, derive
 from tests.parcels.tracking.histories import News, histories, in_other_batches, told
 
