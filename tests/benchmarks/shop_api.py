@@ -1,4 +1,4 @@
-"""What shops ask beside look-ups: ``python -m tests.benchmarks.shop_api [--labels N] [--events N]``, on PostgreSQL.
+"""Shops' requests beside look-ups: ``python -m tests.benchmarks.shop_api [--labels N] [--events N]``, on PostgreSQL.
 
 One client asks one worker over HTTP, beside carriers that answer within milliseconds: pickup points that are
 remembered, a dry run, pages of the list of labels, the first and one behind it, and all events by their cursor.

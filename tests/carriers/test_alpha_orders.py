@@ -1,4 +1,4 @@
-"""What an order says, as alpha receives it: firms, second lines, references, values, days and paper."""
+"""An order's fields, as alpha receives them: firms, second lines, references, values, days and paper."""
 
 from collections.abc import Mapping
 from dataclasses import replace

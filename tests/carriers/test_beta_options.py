@@ -1,4 +1,4 @@
-"""What an order says beyond name, street and weight, and where beta gets it: read from the sandbox's ledger."""
+"""An order's fields beyond name, street and weight, and where beta gets them: read from the sandbox's ledger."""
 
 import io
 from collections.abc import Mapping

@@ -78,7 +78,7 @@ def test_the_world_of_canaries_has_one_in_each_value_that_is_declared() -> None:
 
 
 def at(value: Any, path: str) -> Any:
-    """What stands at a path such as `items[].name`, whose first name is the value's own."""
+    """Return the value at a path such as `items[].name`, whose first name is the value's own."""
     for name in path.replace("[]", ".0").split(".")[1:]:
         value = value[int(name)] if name == "0" else value[name]
     return bytes(value).decode() if isinstance(value, memoryview | bytes) else value
@@ -88,7 +88,7 @@ def at(value: Any, path: str) -> Any:
 
 
 def test_who_may_not_see_customers_finds_none_in_any_search(no_sidebar: None) -> None:
-    """What is declared is what no search looks in; that no page or file shows it is in tests of the roles."""
+    """No search looks in a declared column; that no page or file shows it is in tests of the roles."""
     world, browser = rows(), member("Operations")
     every = (*world.values(), TrackingNumber.objects.exclude(events=[]).get())
     needles = {needle for row in every for needle in of_row(row)}

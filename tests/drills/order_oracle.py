@@ -1,4 +1,4 @@
-"""What a carrier is sent of an order, written from the carriers' pages alone: nothing here imports a client."""
+"""The message of an order to a carrier, written from the carriers' pages alone: nothing here imports a client."""
 
 import re
 import unicodedata

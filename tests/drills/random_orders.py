@@ -125,7 +125,7 @@ class Generator:
 
 
 def value_at(request: Any, name: str) -> Any:
-    """What a request has under a dotted name, None where it has nothing; an array has one element."""
+    """Return the value of a request under a dotted name, None where it has nothing; an array has one element."""
     for step in name.split("."):
         request = request[0] if isinstance(request, list) else request
         if not isinstance(request, dict) or step not in request:

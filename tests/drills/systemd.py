@@ -37,7 +37,7 @@ class Systemd:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What a script needs to find all this."""
+        """The variables by which a script finds all this."""
         return {
             "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
             "PROGRAM": str(self.folder / "srv"),

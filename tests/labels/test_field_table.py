@@ -115,7 +115,7 @@ def declared(serializer: Any, path: str = "") -> Iterator[str]:
 
 
 def values_at(value: Any, names: list[str]) -> list[Any]:
-    """What an object has at a path; of an array what each of its elements has, of key-value pairs the value."""
+    """Return an object's value at a path; of an array each element's, of key-value pairs the value."""
     if isinstance(value, list):
         pairs = [pair["value"] for pair in value if isinstance(pair, dict) and pair.get("key") in names[:1]]
         return pairs or [found for each in value for found in values_at(each, names)]

@@ -1,4 +1,4 @@
-"""What an order may say beside the specification's fields: it is kept on the row and given to the carrier's client."""
+"""The fields of an order beside the specification's are kept on the row and given to the carrier's client."""
 
 from datetime import timedelta
 from decimal import Decimal

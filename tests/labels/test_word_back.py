@@ -1,4 +1,4 @@
-"""What a shop hears beside the label itself: the point's address, warnings, and where and when to go on."""
+"""The answers to a shop beside the label itself: the point's address, warnings, and where and when to go on."""
 
 from decimal import Decimal
 from typing import Any

@@ -90,7 +90,7 @@ class DeliveryLife(RuleBasedStateMachine):
         return endpoint.receiver.status != 200 or endpoint.is_paused or product.is_disabled(endpoint.id)
 
     def note_kill(self, kill: tuple[int, str]) -> None:
-        """What a process had leased when it died waits until the lease is over."""
+        """Deliveries that a process had leased when it died wait until the lease is over."""
         self.world.was_killed |= bool(kill[0])
         self.world.is_leased |= bool(kill[0])
 

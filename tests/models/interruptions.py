@@ -1,4 +1,4 @@
-"""What interrupts a process: a kill, a failing database or another process at a commit, and a clock that is off."""
+"""Interruptions of a process: a kill, a failing database or another process at a commit, and a clock that is off."""
 
 import threading
 from collections.abc import Callable, Iterator

@@ -39,7 +39,7 @@ LINKED = {"alpha": "alpha-13", "beta": "beta_domicile_sans_signature_outre_mer"}
 
 @dataclass
 class Order:
-    """What a shop wants, and what its client knows: it repeats with its key until it is told to take a new one."""
+    """A shop's order, and its client's knowledge: it repeats with its key until it is told to take a new one."""
 
     id: str
     carrier: str

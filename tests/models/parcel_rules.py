@@ -159,7 +159,7 @@ class Oracle:
             assert now["updatedAt"] == before["updatedAt"], f"{parcel_id} is the same, and its updatedAt is not"
 
     def check_answered(self, shop: Shop, answered: Iterable[str]) -> None:
-        """What a carrier answered is shown."""
+        """A carrier's answer is shown."""
         for number in {*answered}.intersection(shop.numbers()) - {SHARED}:
             body = self.world.get(shop, number)
             if body is not None and len(shop.namers(number)) < 2:
@@ -235,7 +235,7 @@ class Oracle:
     # --- At the end ---
 
     def check_learned(self) -> None:
-        """What the carriers know by now is shown, of all numbers that are asked about."""
+        """All that the carriers know by now is shown, of all numbers that are asked about."""
         for shop in self.world.shops:
             for parcel_id, body in self.shown(shop).items():
                 numbers = {body["trackingId"], *body["trackingNumbers"]}

@@ -49,7 +49,7 @@ class Label:
 
 @dataclass
 class Line:
-    """What an import said of a parcel last."""
+    """A parcel as an import said it last."""
 
     numbers: list[str]
     created_at: int

@@ -104,7 +104,7 @@ class Load:
 
     @property
     def first_answers(self) -> Counter[str]:
-        """What the orders were answered before any retry."""
+        """Count the orders' answers before any retry."""
         return Counter(answers[0].outcome for answers in self.keys.values())
 
     @property

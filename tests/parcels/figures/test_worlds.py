@@ -26,7 +26,7 @@ STATUSES = [None, "IN_TRANSIT", "OUT_FOR_DELIVERY", "DELIVERED", "EXCEPTION", "R
 
 @dataclass(frozen=True)
 class Facts:
-    """What is true of one parcel; times are hours ago."""
+    """The facts of one parcel; times are hours ago."""
 
     id: str
     created: float
