@@ -49,7 +49,7 @@ EVENTS = Each(
 LAST_STATUS = Members({"description": CARRIERS_TEXT}, others=("code", "date"))
 TIMELINE = Members({"events": EVENTS, "carrier_last_status": LAST_STATUS}, others=TIMELINE_FIELDS)
 CARRIER_EVENTS = Each(
-    Members({"text": CARRIERS_TEXT, "place": ADDRESS}, others="code at status is_listed kept_until".split())
+    Members({"text": CARRIERS_TEXT, "place": ADDRESS}, others="code at status is_listed kept_until rank".split())
 )
 
 COLUMNS: Final[Mapping[type[Model], Columns]] = {

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Final, NamedTuple, Self
 
 from carriers.tracking import Status, TrackingEvent
@@ -39,6 +40,7 @@ class CarrierEvent(NamedTuple):
     status: Status | None
     is_listed: bool
     kept_until: int | None = None  # the end of its deposit at a pickup point
+    rank: int = 0  # among its number's events of one time, as the carrier told them
 
     @classmethod
     def reported(cls, event: TrackingEvent) -> Self:
@@ -56,6 +58,8 @@ class CarrierEvent(NamedTuple):
         """Return the event as the row of its number keeps it."""
         row = self._asdict()
         del row["number"]
+        if not self.rank:
+            del row["rank"]
         return row
 
     @property
@@ -64,9 +68,9 @@ class CarrierEvent(NamedTuple):
         return self.at, self.code, self.number
 
     @property
-    def order(self) -> tuple[int, int, str, str]:
-        """The place among the events of a parcel: events at one time are ordered by how far they advance it."""
-        return self.at, -1 if self.status is None else ADVANCE[self.status], self.code, self.number
+    def order(self) -> tuple[int, int, int, str, str]:
+        """The place among the events of a parcel: at one time as the carrier told them, then by how far they go."""
+        return self.at, self.rank, -1 if self.status is None else ADVANCE[self.status], self.code, self.number
 
     @property
     def weight(self) -> tuple[bool, bool, int, int, str, str]:
@@ -91,9 +95,9 @@ def union(*groups: Iterable[CarrierEvent]) -> list[CarrierEvent]:
     found: dict[tuple[int, str, str], CarrierEvent] = {}
     for group in groups:
         for event in group:
-            known = found.get(event.key)
-            if known is None or known.weight < event.weight:
-                found[event.key] = event
+            known = found.get(event.key, event)
+            kept = max(known, event, key=attrgetter("weight"))
+            found[event.key] = kept._replace(rank=max(known.rank, event.rank))
     return [found[key] for key in sorted(found)[-MAX_EVENTS:]]
 
 

@@ -1,8 +1,9 @@
 """Records the carriers' answers: into the rows of the numbers, and from there into the timelines of their parcels."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from itertools import count
 from typing import Any, Final
 
 from django.db import transaction
@@ -78,7 +79,8 @@ def merge_new_events(number: TrackingNumber, answer: TrackingAnswer, now: dateti
 def reported_events(number: TrackingNumber, answer: TrackingAnswer) -> list[CarrierEvent]:
     oldest = number.created_at - OLDER_THAN_THE_PARCEL // timedelta(milliseconds=1)
     found = (CarrierEvent.reported(event) for event in answer.events)
-    return [event._replace(number=number.number) for event in found if event.at >= oldest]
+    ranks: defaultdict[int, Iterator[int]] = defaultdict(count)
+    return [event._replace(number=number.number, rank=next(ranks[event.at])) for event in found if event.at >= oldest]
 
 
 def merge_expected(number: TrackingNumber, answer: TrackingAnswer, now: datetime) -> bool:

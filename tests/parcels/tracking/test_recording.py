@@ -9,6 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from carriers.alpha.tracking import CODES
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from parcels.models import Parcel, TrackingNumber, UnlistedEventCode
 from parcels.tracking import metrics
@@ -134,6 +135,17 @@ def test_an_event_of_the_past_joins_without_a_change_of_status(own: Caller) -> N
     assert [each["carrierStatusCode"] for each in parcel.events] == ["TA", "SC"]
     assert parcel.last_status == "OUT_FOR_DELIVERY"
     assert metrics.STATUS_CHANGES.labels("OUT_FOR_DELIVERY")._value.get() == counted
+
+
+@pytest.mark.parametrize("codes", [("TA", "P"), ("P", "TA"), ("D", "R"), ("SM", "SC"), ("SC", "SM")])
+def test_events_of_one_time_keep_the_carriers_order(codes: tuple[str, str], own: Caller) -> None:
+    follow(own)
+    first, last = (event(1, CODES[code], code) for code in codes)
+    for events in ([last], [first, last], [first], [first, last]):  # whichever answer comes last
+        parcel = told(answer(*events))
+    assert [each["carrierStatusCode"] for each in parcel.events] == [*reversed(codes)]
+    assert parcel.carrier_last_status["code"] == codes[1]
+    assert parcel.last_status == (CODES[codes[1]] or CODES[codes[0]])
 
 
 def test_unlisted_codes_are_counted_once_an_event_and_listed_with_their_text(own: Caller) -> None:

@@ -144,8 +144,11 @@ def test_an_event_without_a_status_is_shown_with_its_numbers_status_before() -> 
     assert shown == [S.OUT_FOR_DELIVERY, S.IN_TRANSIT, S.OUT_FOR_DELIVERY, S.IN_TRANSIT]
 
 
-def test_of_events_at_one_time_the_most_advanced_is_the_newest() -> None:
-    assert status_of(event(1, S.OUT_FOR_DELIVERY, "TA"), event(1, S.IN_TRANSIT, "SD")) == S.OUT_FOR_DELIVERY
+def test_of_events_at_one_time_the_carriers_last_is_the_newest_else_the_most_advanced() -> None:
+    advanced, behind = event(1, S.OUT_FOR_DELIVERY, "TA"), event(1, S.DELIVERY_FAILURE, "P")
+    assert status_of(advanced, behind) == S.OUT_FOR_DELIVERY
+    for later in ([behind._replace(rank=1)], [behind._replace(rank=1), behind]):
+        assert status_of(advanced, *later) == S.DELIVERY_FAILURE
 
 
 def test_a_listed_event_that_once_changed_nothing_never_does() -> None:
