@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from carriers.products import DISPLAY_NAMES, PRODUCTS
 from labels.models import ShippingLabel
@@ -22,7 +22,7 @@ from shops.db.batches import batches
 from shops.db.bulk import PreparedInsert, instance
 from shops.db.prepared import PreparedQuery, argument, pipelined
 
-# What a label's parcel takes from another parcel of the same order.
+# What a label's parcel takes from another parcel of the same order, that of the shop's last report if there is one.
 OF_THE_ORDER: Final = (
     *("order_number", "line_items", "customer_email", "customer_locale", "previous_emails"),
     *("gift_config", "cross_sell_recommendations", "web_template"),
@@ -33,7 +33,7 @@ SIBLING = PreparedQuery(
     lambda: (
         Parcel.objects.for_shop(argument("shop"))
         .filter(order_id=argument("order"))
-        .newest_first()
+        .order_by(F("imported_at").desc(nulls_last=True), "-created_at", "-id")
         .values_list(*OF_THE_ORDER)[:1]
     )
 )
