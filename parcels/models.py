@@ -199,8 +199,9 @@ class TrackingNumberQuerySet(ForShop):
     """Finds tracking numbers."""
 
     def followed(self) -> Self:
-        """Find those whose carrier is asked, of parcels that are not delivered."""
-        return self.filter(due_at__isnull=False).exclude(parcel__last_status=TrackingStatus.DELIVERED)
+        """Find those whose carrier is asked, of parcels that are neither delivered nor withdrawn."""
+        shown = self.filter(due_at__isnull=False, parcel__is_withdrawn=False)
+        return shown.exclude(parcel__last_status=TrackingStatus.DELIVERED)
 
 
 class TrackingNumber(models.Model):

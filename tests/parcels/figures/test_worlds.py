@@ -47,7 +47,7 @@ class Facts:
 
     def is_silent(self, days: int) -> bool:
         news = [hours for hours in (self.imported_event, self.carriers_event) if hours is not None]
-        is_open = self.is_followed and self.status != "DELIVERED"
+        is_open = self.is_followed and self.status != "DELIVERED" and not self.is_withdrawn
         return is_open and min([self.created, *news]) > days * 24
 
 
