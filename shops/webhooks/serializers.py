@@ -27,7 +27,7 @@ from shops.api.serializer_fields import (
 )
 from shops.webhooks.event_types import EVENT_TYPES, SUBSCRIBABLE
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint, WebhookEvent, iso, iso_or_none
-from shops.webhooks.public_addresses import MAX_URL_LENGTH
+from shops.webhooks.public_addresses import MAX_URL_LENGTH, UrlError, check_url
 
 MAX_EVENTS: Final = 500
 STATUSES: Final = ("active", "failing", "paused", "disabled")
@@ -84,17 +84,29 @@ class EventTypesField(ListOfField):
         return list(dict.fromkeys(super().to_internal_value(data)))
 
 
+class UrlField(StringField):
+    """An address that webhooks may be sent to, as far as can be told now."""
+
+    def to_internal_value(self, data: Any) -> str:
+        url = super().to_internal_value(data)
+        try:
+            check_url(url)
+        except UrlError as error:
+            raise serializers.ValidationError(f"{error}.") from None
+        return url
+
+
 class NewWebhookSerializer(ObjectSerializer):
     """An endpoint to be made."""
 
-    url = StringField(max_length=MAX_URL_LENGTH, min_length=1, help_text="Where events are sent: https, and public.")
+    url = UrlField(max_length=MAX_URL_LENGTH, min_length=1, help_text="Where events are sent: https, and public.")
     eventTypes = EventTypesField(source="event_types", required=False)
 
 
 class WebhookChangeSerializer(ObjectSerializer):
     """A change of an endpoint; what is left out stays."""
 
-    url = StringField(
+    url = UrlField(
         max_length=MAX_URL_LENGTH, min_length=1, required=False, help_text="Another address; the secret stays."
     )
     eventTypes = EventTypesField(source="event_types", required=False)

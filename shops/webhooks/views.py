@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, cast
 from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import ValidationError
 from rest_framework.viewsets import GenericViewSet
 
 from shops.api import ignored_header
@@ -22,7 +21,6 @@ from shops.staff.audit.models import Action, Channel
 from shops.staff.audit.recording import Actor, acting, record
 from shops.webhooks import endpoints, feed
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
-from shops.webhooks.public_addresses import UrlError
 from shops.webhooks.serializers import (
     DeliveryQuerySerializer,
     DeliverySerializer,
@@ -84,8 +82,6 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
         shop, event_types = cast("Shop", request.user), values.get("event_types")
         try:
             made, secret = endpoints.create(shop=shop, url=values["url"], event_types=event_types or ())
-        except UrlError as error:
-            raise url_fault(error) from None
         except endpoints.LimitError:
             raise ApiError(TOO_MANY_WEBHOOKS, count=endpoints.MAX_ENDPOINTS) from None
         self.note(Action.ADDED, made)
@@ -101,10 +97,7 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
         """Change an endpoint's address, types or status."""
         endpoint = self.find(webhook_id)
         values = self.read(request, WebhookChangeSerializer())
-        try:
-            endpoints.change(endpoint, **values)
-        except UrlError as error:
-            raise url_fault(error) from None
+        endpoints.change(endpoint, **values)
         self.note(Action.CHANGED, endpoint, **values)
         return Response(WEBHOOK.to_representation(self.find(webhook_id)))
 
@@ -163,9 +156,5 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
         """Read a body, and name what is ignored of it in the answer's header; raise ValidationError."""
         body = sent_body(request)
         self.headers = ignored_header.header_of(body, reader)  # of the errors too
-        values: dict[str, Any] = type(reader)(data=body).run_validation(body)
+        values: dict[str, Any] = reader.run_validation(body)
         return values
-
-
-def url_fault(error: UrlError) -> ValidationError:
-    return ValidationError({"url": [f"{error}."]})

@@ -11,7 +11,7 @@ from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.webhooks import endpoints
 from shops.webhooks.event_types import SUBSCRIBABLE
-from shops.webhooks.public_addresses import UrlError
+from shops.webhooks.public_addresses import UrlError, check_url
 
 
 class Command(base.Command):
@@ -29,6 +29,7 @@ class Command(base.Command):
         shop = base.find_shop(options["shop_id"])
         with transaction.atomic():
             try:
+                check_url(options["url"])
                 endpoint, secret = endpoints.create(shop=shop, url=options["url"], event_types=options["event"])
             except UrlError as error:
                 raise CommandError(f"URL: {error}") from None

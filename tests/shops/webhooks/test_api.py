@@ -77,6 +77,7 @@ def test_null_and_nothing_are_all_types(own: Caller, receiver: Receiver) -> None
         ({"url": 5}, "url: must be a string"),
         ({"url": "https://shop.example/", "eventTypes": ["nonsense"]}, "eventTypes[0]: must be one of"),
         ({"url": "https://shop.example/", "eventTypes": []}, "eventTypes: must name a type"),
+        ({"url": "shop.example", "eventTypes": []}, "url: needs https://. eventTypes: must name a type"),
         ([], "must be an object"),
     ],
 )

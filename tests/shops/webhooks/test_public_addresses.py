@@ -123,7 +123,8 @@ def test_a_name_that_is_bound_again_after_its_check_is_not_connected_to(
 ) -> None:
     """DNS rebinding: public when it is set, the loopback when it is connected to."""
     resolved["shop.example"] = ["1.1.1.1", "127.0.0.1"]
-    endpoint, _ = endpoints.create(shop=shop, url=f"https://shop.example:{receiver.server_port}/")
+    check_url(url := f"https://shop.example:{receiver.server_port}/")
+    endpoint, _ = endpoints.create(shop=shop, url=url)
     tell_label(shop.id)
     deliver_due()
     assert WebhookDelivery.objects.get().last_reason == "address_not_public"
