@@ -8,7 +8,7 @@ from carriers.base import Carrier
 from carriers.order_table import refusals
 from carriers.products import PRODUCTS, Product
 from labels.customs import customs_faults
-from labels.ignored_fields import facts_in
+from labels.order_facts import facts_in
 from shops.api.field_faults import Fault
 from shops.contracts import phones
 

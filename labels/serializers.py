@@ -9,14 +9,15 @@ from typing import Any
 
 from rest_framework import serializers
 
-from carriers import CARRIERS
+from carriers import CARRIERS, order_table
 from carriers.products import PRODUCTS
 from carriers.shipment import LABEL_FORMATS
-from labels.customs import CustomsSerializer
-from labels.ignored_fields import header_of_order
+from labels.customs import MAX_WEIGHT_KG, CustomsSerializer
 from labels.models import LabelState, ShippingLabel
+from labels.order_facts import facts_in
 from labels.order_rules import MAX_PARCELS, order_faults
 from shops.api.field_faults import Fault, add_fault
+from shops.api.ignored_header import header_of
 from shops.api.serializer_fields import (
     AmountField,
     CentsField,
@@ -30,7 +31,6 @@ from shops.api.serializer_fields import (
 )
 from shops.contracts.addresses import PHONE, AddressSerializer, EmailField, TextField
 
-MAX_WEIGHT_KG = 30
 MAX_SIDE_CM = 300
 MAX_INSURED_EUR = 20_000
 SIDES = ("length", "width", "height")
@@ -91,11 +91,7 @@ class RecipientSerializer(AddressSerializer):
 
 
 class LabelOrderSerializer(ObjectSerializer):
-    """The body of a label order, whose fields are columns of the label's row; every fault in it is reported at once.
-
-    The context has the shop's own `sender_address`. A replay does not need one, so its absence is reported by the
-    purchase, and here only along with other faults.
-    """
+    """The body of a label order, whose fields are columns of the label's row; every fault in it is reported at once."""
 
     orderId = TextField(source="order_id", max_length=255, help_text="The order that the label is for.")
     carrierCode = ChoiceField(CARRIER_CODES, source="carrier_code", help_text="The carrier.")
@@ -149,16 +145,10 @@ class LabelOrderSerializer(ObjectSerializer):
     )
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
-        try:
-            values = super().to_internal_value(data)
-            parcels = values.pop("parcels")
-            own = {"weights_kg": weights_kg(parcels), "sides_cm": sides_cm(parcels)}
-            return values | own | {"parcel_references": references(parcels)}
-        except serializers.ValidationError as error:
-            is_missing = isinstance(data, dict) and "originAddress" not in data
-            if is_missing and not self.context.get("sender_address"):
-                add_fault(error.detail, ["originAddress"], NO_SENDER)  # type: ignore[arg-type]  # of an object it is a dict
-            raise
+        values = super().to_internal_value(data)
+        parcels = values.pop("parcels")
+        own = {"weights_kg": weights_kg(parcels), "sides_cm": sides_cm(parcels)}
+        return values | own | {"parcel_references": references(parcels)}
 
     def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
         return order_faults(data)
@@ -169,19 +159,23 @@ READER = LabelOrderSerializer()
 
 
 def read_order(body: Any, *, sender_address: dict[str, str] | None) -> dict[str, Any]:
-    """Return a valid body's values; raise ValidationError with every fault."""
+    """Return a valid body's values; raise ValidationError with every fault.
+
+    A replay needs no sender, so that there is none is a fault of the purchase, and here only along with others.
+    """
     try:
         values: dict[str, Any] = READER.run_validation(body)
-    except serializers.ValidationError:
-        serializer = LabelOrderSerializer(data=body, context={"sender_address": sender_address})
-        serializer.is_valid(raise_exception=True)
-        values = serializer.validated_data
+    except serializers.ValidationError as error:
+        if not sender_address and isinstance(body, dict) and "originAddress" not in body:
+            add_fault(error.detail, ["originAddress"], NO_SENDER)  # type: ignore[arg-type]  # of an object it is a dict
+        raise
     return values
 
 
 def ignored_header(body: Any, *, sender_address: dict[str, str] | None) -> dict[str, str]:
     """Return the header that names the fields of an order's body that are unknown or not needed, if there are any."""
-    return header_of_order(body, READER, sender_address)
+    not_needed = order_table.ignored(facts_in(body, sender_address)) if isinstance(body, dict) else ()
+    return header_of(body, READER, not_needed)
 
 
 def weights_kg(parcels: list[dict[str, float]]) -> list[str]:

@@ -1,10 +1,12 @@
 """The header ``Ignored-Fields``: the fields of a body that are not read, as JSON paths."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterator
 from itertools import islice
 from typing import Any
 from urllib.parse import quote
+
+from rest_framework.serializers import ListSerializer
 
 from shops.api.serializer_fields import ObjectSerializer
 
@@ -13,15 +15,25 @@ MAX_LENGTH = 100  # of a name: proxies take some kilobytes of headers
 PLAIN = re.compile(r"[A-Za-z0-9.\[\]_-]")
 
 
-def header(paths: Iterable[str]) -> dict[str, str]:
+def header_of(body: Any, serializer: ObjectSerializer, not_needed: Container[str] = ()) -> dict[str, str]:
     """Return the header with the first MAX_NAMED paths, percent-encoded; nothing without one."""
-    names = ", ".join(encoded(path) for path in islice(paths, MAX_NAMED))
+    names = ", ".join(encoded(path) for path in islice(ignored(body, serializer, not_needed), MAX_NAMED))
     return {"Ignored-Fields": names} if names else {}
 
 
-def header_of(body: Any, serializer: ObjectSerializer) -> dict[str, str]:
-    """Return the header of an object of plain fields."""
-    return header(name for name in body if name not in serializer.fields) if isinstance(body, dict) else {}
+def ignored(
+    value: Any, serializer: Any, not_needed: Container[str], path: str = "", declared: str = ""
+) -> Iterator[str]:
+    """Yield the ignored paths in the order of the body; `declared` is the path without indices, as in `not_needed`."""
+    for name, inner in value.items() if isinstance(value, dict) else ():
+        known, own, without_index = serializer.fields.get(name), f"{path}{name}", f"{declared}{name}"
+        if known is None or (inner != "" and without_index in not_needed):
+            yield own
+        elif isinstance(known, ListSerializer) and isinstance(inner, list):
+            for index, each in enumerate(inner):
+                yield from ignored(each, known.child, not_needed, f"{own}[{index}].", f"{without_index}[].")
+        elif isinstance(known, ObjectSerializer):
+            yield from ignored(inner, known, not_needed, f"{own}.", f"{without_index}.")
 
 
 def encoded(path: str) -> str:

@@ -18,11 +18,11 @@ from config.docs.guide import PAGES
 from config.docs.openapi.document import METHODS, as_yaml, example, generate, source
 from config.docs.openapi.responses import failures
 from config.docs.openapi.views import FILE
-from labels.customs import MAX_ITEMS
+from labels.customs import MAX_ITEMS, MAX_WEIGHT_KG
 from labels.ids import LABEL_ID_LENGTH
 from labels.order_rules import MAX_PARCELS
 from labels.points.serializers import MAX_KG, MAX_LIMIT, PICKUP_PRODUCTS, WEEKDAYS
-from labels.serializers import MAX_REFERENCE_LENGTH, MAX_WEIGHT_KG
+from labels.serializers import MAX_REFERENCE_LENGTH
 from parcels.models import MAX_KEY_LENGTH
 from parcels.queries import SEARCH_LIMIT
 from shops.api.errors.coded import CODES

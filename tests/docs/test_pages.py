@@ -20,8 +20,8 @@ from config.api.bodies import MAX_JSON_BYTES
 from config.docs.examples import LANGUAGES
 from config.docs.guide import ORIGIN_MARK, PAGES, PLACEHOLDER, Page
 from config.docs.openapi.views import FILE
+from labels.customs import MAX_WEIGHT_KG
 from labels.pdfs.storage import URL_LIFETIME_S
-from labels.serializers import MAX_WEIGHT_KG
 from parcels.models import TrackingStatus
 from parcels.queries import SEARCH_LIMIT
 from shops.api.authentication import TOKEN_CACHE_TTL_S
