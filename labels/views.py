@@ -61,7 +61,6 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
     queryset = ShippingLabel.objects.none()
     serializer_class = LabelSerializer
     http_method_names = ["get", "head", "post"]
-    default_response_headers = {}  # by default the methods, which only a 405 names
     wait: OrderWait  # of an order
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -167,7 +166,6 @@ class LabelFileView(APIView):
     permission_classes = [AllowAny]
     throttle_classes = []
     http_method_names = ["get", "head"]
-    default_response_headers = {}  # by default the methods, which only a 405 names
 
     def get(self, request: Request, signed_name: str) -> HttpResponse:
         try:

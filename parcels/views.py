@@ -28,7 +28,6 @@ class ParcelViewSet(GenericViewSet[Parcel]):
     queryset = Parcel.objects.none()
     serializer_class = ParcelSerializer
     http_method_names = ["get", "head"]
-    default_response_headers = {}  # by default the methods, which only a 405 names
 
     def retrieve(self, request: Request, tracking_number: str) -> HttpResponse:
         """Answer the newest parcel that has this tracking number."""

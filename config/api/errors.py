@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from django.core.exceptions import PermissionDenied, SuspiciousOperation
-from django.http import Http404, HttpRequest, HttpResponse
+from django.core.exceptions import SuspiciousOperation
+from django.http import HttpRequest, HttpResponse
 from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -51,8 +51,6 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
     response = Response(body, status=error.status_code, headers=headers)
     if getattr(error, "auth_header", None):
         response["WWW-Authenticate"] = error.auth_header  # type: ignore[attr-defined]  # set by DRF's views
-    if isinstance(error, exceptions.MethodNotAllowed):
-        response["Allow"] = allowed_methods(context["view"])
     return response
 
 
@@ -61,10 +59,6 @@ def as_api_exception(exc: Exception, request: HttpRequest) -> exceptions.APIExce
     match exc:
         case exceptions.APIException():
             return exc
-        case Http404():
-            return exceptions.NotFound(str(exc) or PATH_UNKNOWN.message)
-        case PermissionDenied():
-            return exceptions.PermissionDenied()
         case SuspiciousOperation():
             return ApiError(REQUEST_UNREADABLE)
     logger.error("unhandled exception", exc_info=exc, extra={"route": route(request)})
@@ -77,14 +71,10 @@ def message_of(error: exceptions.APIException, view: "APIView") -> str:
         case exceptions.ValidationError():
             return describe_faults(error.detail)
         case exceptions.MethodNotAllowed():
-            return METHOD_NOT_ALLOWED.message.format(methods=allowed_methods(view))
+            return METHOD_NOT_ALLOWED.message.format(methods=", ".join(view.allowed_methods))
         case exceptions.UnsupportedMediaType():
             return MEDIA_TYPE_UNSUPPORTED.message
     return str(error.detail)
-
-
-def allowed_methods(view: "APIView") -> str:
-    return ", ".join(view.allowed_methods)
 
 
 def log_unhandled(sender: Any, *, request: HttpRequest, **kwargs: Any) -> None:

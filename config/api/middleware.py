@@ -67,6 +67,8 @@ class RequestMiddleware:
         response: HttpResponse = refusal(request) or self.view_response(request)
         headers = response.headers
         headers.setdefault("Cache-Control", "no-store")
+        if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+            headers.pop("Allow", None)  # DRF names the methods in every answer
         if response.status_code != HTTPStatus.NO_CONTENT:
             headers["Content-Length"] = str(len(response.content))
         for name, value in getattr(request, "rate_limit_headers", {}).items():

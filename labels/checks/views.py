@@ -20,7 +20,6 @@ class OrderCheckViewSet(ViewSet):
     """Orders that are only checked."""
 
     http_method_names = ["post"]
-    default_response_headers = {}  # by default the methods, which only a 405 names
 
     def create(self, request: Request) -> Response:
         """Answer what would refuse the order; buy nothing."""

@@ -18,7 +18,6 @@ class PointViewSet(ViewSet):
     """The pickup points of a shop's products."""
 
     http_method_names = ["get", "head"]
-    default_response_headers = {}  # by default the methods, which only a 405 names
 
     def find(self, request: Request) -> Response:
         """Answer the points near a place that an order would be sold to, nearest first."""

@@ -44,7 +44,6 @@ class EventViewSet(GenericViewSet[WebhookEvent]):
 
     queryset = WebhookEvent.objects.none()
     http_method_names = ["get", "head"]
-    default_response_headers = {}  # by default the methods, which only a 405 names
 
     def index(self, request: Request) -> Response:
         """Answer the events after a place, the oldest first."""
@@ -64,7 +63,6 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
 
     queryset = WebhookEndpoint.objects.none()
     http_method_names = ["get", "head", "post", "patch", "delete"]
-    default_response_headers = {}
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Find the shop and count the request; refuse parameters where the path takes none."""
