@@ -66,7 +66,8 @@ class MomentParameter(StringField):
         except ValueError:  # the 30th of February
             pass
         raise serializers.ValidationError(
-            f"must be ISO 8601 with an offset, such as 2026-11-21T04:24:48Z{self.escaping}, or a day, YYYY-MM-DD."
+            f"must be ISO 8601 with an offset, such as 2026-11-21T04:24:48Z{self.escaping}, or a day, YYYY-MM-DD,"
+            " from 2000 to 2199."
         )
 
 
@@ -77,17 +78,15 @@ class QuerySerializer(ObjectSerializer):
         only = f", only {', '.join(self.fields)}" if self.fields else ""
         for name in [name for name in data if name not in self.fields][:MAX_NAMED]:
             yield [printable(name)], f"is no parameter here{only}."
+        for name in self.context["twice"][:MAX_NAMED]:
+            yield [printable(name)], "is given twice."
 
 
 def read_query(request: Request, kind: type[QuerySerializer] = QuerySerializer) -> dict[str, Any]:
     """Return the values of a query, by default one without parameters; raise ValidationError with every fault."""
     parameters = request.query_params
     twice = [name for name, values in parameters.lists() if len(values) > 1]
-    if twice:
-        raise serializers.ValidationError({printable(name): ["is given twice."] for name in twice[:MAX_NAMED]})
-    serializer = kind(data=parameters.dict())
-    serializer.is_valid(raise_exception=True)
-    values: dict[str, Any] = serializer.validated_data
+    values: dict[str, Any] = kind(context={"twice": twice}).run_validation(parameters.dict())
     return values
 
 
