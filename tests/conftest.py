@@ -1,9 +1,11 @@
 """Fixtures of all tests: two shops with tokens, a client without one, empty counters, a clock."""
 
+import fcntl
 import gc
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import chain, islice, pairwise
 from pathlib import Path
@@ -82,11 +84,23 @@ def pytest_runtest_protocol() -> Generator[None, object, object]:
     return (yield)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Let the garbage collector pass over the ten thousand tests, and all modules, which stay until the end."""
-    gc.collect()
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, object, object]:
+    """Compile a file in one worker, which takes longer than collecting it: the others wait, and load what it wrote."""
+    with ExitStack() as stack:
+        if isinstance(collector, pytest.Module):
+            fcntl.flock(stack.enter_context(collector.path.open()), fcntl.LOCK_EX)
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Collect no garbage meanwhile, and none later of the ten thousand tests and all modules, which stay."""
+    gc.disable()
+    result = yield
     gc.freeze()
+    gc.enable()
+    return result
 
 
 def longest_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
