@@ -16,21 +16,22 @@ from tests.drills.webhooks.receiver import deliveries
 from tests.support.waiting import until
 
 DOWN_S = 3 * 86_400
-SUBJECTS, EVENTS = 100, 5
+EVENTS = 5  # of each subject
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.drills.webhooks.down", description=__doc__)
     parser.add_argument("--pace", type=float, default=4000.0)
+    parser.add_argument("--subjects", type=int, default=100)
     parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
     options = parser.parse_args()
     with environment(options.database, world.SETTINGS | {"WEBHOOK_PACE": options.pace}) as env:
         receiver = world.Receiver(env.folder)
         world.add_endpoint("shop", receiver.url())
-        sys.exit(exit_code(drill(receiver, DOWN_S / options.pace)))
+        sys.exit(exit_code(drill(receiver, DOWN_S / options.pace, options.subjects)))
 
 
-def drill(receiver: world.Receiver, down_s: float) -> list[str]:
+def drill(receiver: world.Receiver, down_s: float, subjects: int) -> list[str]:
     from django.db import transaction
 
     from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
@@ -38,7 +39,7 @@ def drill(receiver: world.Receiver, down_s: float) -> list[str]:
     with world.delivering():
         ends_at = time.monotonic() + down_s
         for sequence in range(EVENTS):
-            for subject in range(SUBJECTS):
+            for subject in range(subjects):
                 with transaction.atomic():
                     world.tell("shop", f"subject-{subject}", sequence)
             time.sleep(max(0.0, (ends_at - time.monotonic()) / (EVENTS - sequence)))
@@ -53,11 +54,11 @@ def drill(receiver: world.Receiver, down_s: float) -> list[str]:
     dead = WebhookDelivery.objects.filter(state="dead").count()
     attempts = sorted(WebhookDelivery.objects.values_list("attempts", flat=True))
     print(
-        f"down for {down_s:.0f} s; {SUBJECTS * EVENTS} events, {sum(map(len, order.values()))} received, "
+        f"down for {down_s:.0f} s; {subjects * EVENTS} events, {sum(map(len, order.values()))} received, "
         f"{dead} given up, {len(wrong)} subjects not complete and in order; the most attempts {attempts[-1]}; "
         f"the endpoint is {WebhookEndpoint.objects.get().state}"
     )
-    missing = SUBJECTS - len(order)
+    missing = subjects - len(order)
     return [f"not complete, or out of order: {subject}" for subject in wrong] + ["missing"] * (missing + dead)
 
 
