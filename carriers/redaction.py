@@ -9,13 +9,13 @@ from typing import Final
 from anyascii import anyascii
 
 from carriers.shipment import Credentials, Party, Shipment
+from carriers.text import to_ascii
 
 MAX_TEXT_LENGTH: Final = 200
 _MAX_CODE_LENGTH: Final = 32
 _MAX_RAW_LENGTH: Final = 2000
 _MASK: Final = "***"
 _WORD: Final = re.compile(r"\w{4,}")
-_SYMBOLS: Final = re.compile(r"[^A-Za-z0-9 -]")
 
 
 class Redactor:
@@ -71,9 +71,8 @@ def _spelled(value: str) -> Iterator[str]:
 
 
 def _spellings(value: str) -> set[str]:
-    """Return the value as given, in ASCII, and without the symbols that alpha is not sent."""
-    spelled = anyascii(value)
-    return {value, spelled, _SYMBOLS.sub(" ", spelled)}
+    """Return the value as given, in ASCII, and as alpha is sent it."""
+    return {value, anyascii(value), to_ascii(value)}
 
 
 def _pattern(value: str) -> str:

@@ -1,7 +1,6 @@
 """Text in the form that a carrier prints: its letters, in lines of its length, never truncated silently.
 
-Letters of other scripts are refused for both carriers. Transliteration is a guess (a character may have a Chinese and
-a Japanese reading), and a guessed address on a paid parcel is worse than an error.
+Letters of other scripts are spelled out for alpha, as its page has it, and refused for beta, as beta does.
 """
 
 import re
@@ -23,7 +22,6 @@ _LAST_LATIN_1: Final = "\xff"
 _PRINTABLE_LATIN_1: Final = re.compile(r"[ -~\xa1-\xac\xae-\xb4\xb6-\xff]*")  # without \xb5, a Greek letter to Unicode
 _FRACTION_SLASH: Final = "\u2044"
 _ORDINALS: Final = "ªº"  # Latin letters by script, though not by name
-_FOREIGN: Final = "\uffff"  # stands for a letter of another script; no text has this character
 _SYMBOLS: Final = re.compile(r"[^A-Za-z0-9]")
 _LOOSE_HYPHENS: Final = re.compile(r"(?<![A-Za-z0-9])-|-(?![A-Za-z0-9])")
 _MAX_REMEMBERED: Final = 10_000  # characters; a text may have any of a million
@@ -56,7 +54,7 @@ def _plain(char: str) -> str:
 
 
 class _Spelling(dict[int, str]):
-    """A table for `str.translate` that spells each character once: accents and ligatures in ASCII letters.
+    """A table for `str.translate` that spells each character once: accents, ligatures, other scripts in ASCII letters.
 
     Symbols become spaces unless they are `kept`; invisible characters and accents without a letter vanish.
     """
@@ -75,12 +73,9 @@ def _spelled(char: str) -> str:
     category = unicodedata.category(char)
     if char.isspace() or category[0] not in "LNMC" or category in ("Cn", "Co", "Cs"):
         return " "
-    if category[0] in "MC":
+    if category[0] == "C":
         return ""
-    letters = _plain(char)
-    if any(letter.isalpha() and not _is_latin(letter) for letter in letters):
-        return _FOREIGN
-    spelled = anyascii(letters)
+    spelled = anyascii(_plain(char))
     if "/" in spelled:  # a fraction, kept apart from the numbers beside it
         return f" {spelled.replace('/', ' ')} "
     return _SYMBOLS.sub("", spelled)
@@ -90,26 +85,25 @@ _HYPHENS_KEPT: Final = _Spelling("-", dict.fromkeys(map(ord, _APOSTROPHES), " ")
 _PUNCTUATION_KEPT: Final = _Spelling(string.punctuation, _PLAIN)
 
 
-def _translated(text: str, spelling: _Spelling, field: CarrierField) -> str:
-    spelled = text.translate(spelling)
-    if _FOREIGN in spelled:
+def _in_latin(text: str, field: CarrierField) -> str:
+    if not text.isascii() and any(char.isalpha() and not _is_latin(char) for char in text):
         raise field.error("only Latin letters can be printed")
-    return spelled
+    return text
 
 
-def to_ascii(text: str, field: CarrierField) -> str:
-    """Return ASCII letters, digits and single spaces, accents and ligatures spelled out.
+def to_ascii(text: str) -> str:
+    """Return ASCII letters, digits and single spaces, accents, ligatures and other scripts spelled out.
 
     A hyphen between letters or digits stays; every other symbol becomes a space, so that `12-14` and `n°5` keep their
     numbers apart.
     """
-    spelled = _translated(text, _HYPHENS_KEPT, field)
-    return " ".join(_LOOSE_HYPHENS.sub(" ", spelled).split())
+    return " ".join(_LOOSE_HYPHENS.sub(" ", text.translate(_HYPHENS_KEPT)).split())
 
 
 def to_plain(text: str, field: CarrierField) -> str:
     """Return printable ASCII: accents spelled out, quotes and dashes plain, any other symbol a space."""
-    return " ".join(_translated(text, _PUNCTUATION_KEPT, field).split())
+    latin = _in_latin("".join(map(_plain, text.translate(_PLAIN))), field)
+    return " ".join(latin.translate(_PUNCTUATION_KEPT).split())
 
 
 def _checked(text: str, field: CarrierField) -> str:
@@ -117,10 +111,7 @@ def _checked(text: str, field: CarrierField) -> str:
     composed = unicodedata.normalize("NFC", "".join(map(_plain, text.translate(_PLAIN))))
     spaced = " ".join(composed.split())
     shown = "".join(char for char in spaced if unicodedata.category(char)[0] != "C")
-    visible = " ".join(shown.split())
-    if any(char.isalpha() and not _is_latin(char) for char in visible):
-        raise field.error("only Latin letters can be printed")
-    return visible
+    return _in_latin(" ".join(shown.split()), field)
 
 
 def to_latin(text: str, field: CarrierField) -> str:

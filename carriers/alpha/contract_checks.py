@@ -6,7 +6,6 @@ from types import MappingProxyType
 from typing import Final
 
 from carriers.alpha.answers import check_code, result_of
-from carriers.alpha.parties import CARRIER, CITY_LENGTH
 from carriers.alpha.refusals import CONTRACT_REFUSALS
 from carriers.contract_checks import SAMPLE_WEIGHT_KG, Finding, Terms, Verdict
 from carriers.errors import Rejected
@@ -15,7 +14,7 @@ from carriers.http.messages import Answer
 from carriers.products import PRODUCTS
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials, Party, ProductOverride
-from carriers.text import CarrierField, to_ascii
+from carriers.text import to_ascii
 
 NAMESPACE: Final = "http://cxf.quickcost.soap.chronopost.fr/"
 OPERATION: Final = "calculateProducts"
@@ -46,7 +45,7 @@ def way(sender: Party, recipient: Party) -> tuple[tuple[str, str], ...]:
         ("depZipCode", sender.zip_code),
         ("arrCountryCode", _WRITTEN.get(recipient.country_code, recipient.country_code)),
         ("arrZipCode", recipient.zip_code),
-        ("arrCity", to_ascii(recipient.city, CarrierField(CARRIER, "city", CITY_LENGTH)) or NO_CITY),
+        ("arrCity", to_ascii(recipient.city) or NO_CITY),
     )
 
 

@@ -117,7 +117,7 @@ def _reference(shipment: Shipment, index: int) -> str:
     own = shipment.packages[index].reference
     path = f"parcels[{index}].reference" if own else "reference"
     field = CarrierField(CARRIER, path, REFERENCE_LENGTH, RequestRejected)
-    return fitting(to_ascii(own or shipment.reference, field), field)
+    return fitting(to_ascii(own or shipment.reference), field)
 
 
 def _parcels(shipment: Shipment, product: Product) -> list[Fields]:
@@ -184,7 +184,7 @@ def _contents(shipment: Shipment, product: Product, index: int, goods: tuple[Cus
 
 def _description(shipment: Shipment, item: CustomsItem) -> str:
     field = CarrierField(CARRIER, _path(shipment, item), CONTENT_LENGTH, RequestRejected)
-    return required(to_ascii(item.description, field), field)
+    return required(to_ascii(item.description), field)
 
 
 def _path(shipment: Shipment, item: CustomsItem) -> str:

@@ -86,7 +86,7 @@ def place_of(point: PickupPoint) -> Values:
         country_code=point.country_code,
     )
     try:
-        return {"Name": required(to_ascii(point.name, field), field), **_address(place, RECIPIENT)}
+        return {"Name": required(to_ascii(point.name), field), **_address(place, RECIPIENT)}
     except AddressRejected as error:
         problem = "has a name or an address that cannot be printed; let the customer choose another one"
         raise PickupPointRejected(CARRIER, problem, field=FIELD) from error
@@ -94,10 +94,9 @@ def place_of(point: PickupPoint) -> Values:
 
 def _person(party: Party, path: str) -> str:
     """Return first and last name in one; if they are too long together, the error names the longer one."""
-    fields = [CarrierField(CARRIER, f"{path}.{name}", NAME_LENGTH) for name in ("firstName", "lastName")]
-    first, last = all_of(lambda: to_ascii(party.first_name, fields[0]), lambda: to_ascii(party.last_name, fields[1]))
-    field = fields[0] if len(first) > len(last) else fields[1]
-    person = f"{first} {last}".strip()
+    first, last = to_ascii(party.first_name), to_ascii(party.last_name)
+    name, person = "firstName" if len(first) > len(last) else "lastName", f"{first} {last}".strip()
+    field = CarrierField(CARRIER, f"{path}.{name}", NAME_LENGTH)
     if len(person) > NAME_LENGTH:
         raise field.error(f"is, with the other name, longer than the {NAME_LENGTH} characters that {CARRIER} prints")
     return required(person, field)
@@ -106,7 +105,7 @@ def _person(party: Party, path: str) -> str:
 def _names(party: Party, path: str) -> Values:
     """Return the company, if there is one, then the person, who is also the contact."""
     field = CarrierField(CARRIER, f"{path}.company", NAME_LENGTH)
-    person, company = all_of(lambda: _person(party, path), lambda: fitting(to_ascii(party.company, field), field))
+    person, company = all_of(lambda: _person(party, path), lambda: fitting(to_ascii(party.company), field))
     names = {"Name": company, "Name2": person} if company else {"Name": person}
     return names | {"ContactName": person}
 
@@ -116,7 +115,7 @@ def _address(party: Party, path: str) -> Values:
     (first, second), (zip_code,), (city,) = all_of(
         lambda: _lines(party, path),
         lambda: (_zip_code(party, path),),
-        lambda: (required(to_ascii(party.city, city_field), city_field),),
+        lambda: (required(to_ascii(party.city), city_field),),
     )
     return {"Adress1": first, "Adress2": second, "ZipCode": zip_code, "City": city, "Country": party.country_code}
 
@@ -127,7 +126,7 @@ def _zip_code(party: Party, path: str) -> str:
     An Irish one has a space, however it is written.
     """
     field = CarrierField(CARRIER, f"{path}.zip", ZIP_LENGTH)
-    zip_code = to_ascii(party.zip_code, field)
+    zip_code = to_ascii(party.zip_code)
     if party.country_code == "IE":
         zip_code = zip_code.replace("-", " ")
     if party.country_code == "US" and len(zip_code) > ZIP_LENGTH:
@@ -138,7 +137,7 @@ def _zip_code(party: Party, path: str) -> str:
 def _lines(party: Party, path: str) -> tuple[str, str]:
     """Return the street and the second line; a longer street runs on in the second, before what is given there."""
     field = CarrierField(CARRIER, f"{path}.address2", LINE_LENGTH)
-    street, (more,) = all_of(lambda: _street(party, path), lambda: [fitting(to_ascii(party.address2, field), field)])
+    street, (more,) = all_of(lambda: _street(party, path), lambda: [fitting(to_ascii(party.address2), field)])
     first, rest = street[0], "".join(street[1:])
     left = max(0, LINE_LENGTH - len(rest) - 1) if rest else LINE_LENGTH
     if len(more) > left:
@@ -148,7 +147,7 @@ def _lines(party: Party, path: str) -> tuple[str, str]:
 
 def _street(party: Party, path: str) -> list[str]:
     field = CarrierField(CARRIER, f"{path}.address1", LINE_LENGTH)
-    street = to_ascii(party.address1, field)
+    street = to_ascii(party.address1)
     if not street:
         raise field.error(f"has no text that {CARRIER} can print")
     return wrapped(street, field, LINES)

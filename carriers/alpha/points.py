@@ -127,7 +127,7 @@ def search(query: PointQuery, credentials: Credentials) -> bytes:
 
 def _text(text: str, parameter: str, length: int, check: Callable[[str, CarrierField], str] = fitting) -> str:
     field = CarrierField(CARRIER, parameter, length, RequestRejected)
-    return check(to_ascii(text, field), field)
+    return check(to_ascii(text), field)
 
 
 def read_points(answer: Answer, *, query: PointQuery, redactor: Redactor) -> list[PickupPoint]:

@@ -168,7 +168,7 @@ def test_the_recorded_point_is_read_whole(serve: Serve) -> None:
     "changes",
     [
         {"nom": ""},
-        {"nom": "東京"},
+        {"nom": "☕"},
         {"identifiant": ""},
         {"identifiant": "ABCDE"},
         {"actif": "false"},

@@ -272,6 +272,8 @@ def test_what_is_refused_before_it_is_sent_reaches_no_carrier(sandbox: SandboxSe
     for code in PRODUCTS:
         carrier = PRODUCTS[code].carrier
         with pytest.raises(CarrierError) as caught:
-            clients[carrier].create_label(order(code, recipient={"last_name": "王"}), CREDENTIALS[carrier])
+            clients[carrier].create_label(
+                order(code, recipient={"first_name": "", "last_name": "☃"}), CREDENTIALS[carrier]
+            )
         assert caught.value.field == "destinationAddress.lastName"
     assert received(sandbox) == {}

@@ -98,7 +98,7 @@ def test_a_sender_of_the_shop_s_own_tells_what_is_needed(
     [
         (order(extra=1, parcels=[]), None, 400),
         (order(extra=1), "", 400),
-        (order("alpha_express_world", extra=1, destination={"firstName": "東京"}), None, 400),
+        (order("alpha_express_world", extra=1, destination={"city": "☃"}), None, 400),
         (order(extra=1, reference="FAULT 33"), None, 400),
         (order(extra=1, reference="FAULT HTML503"), None, 502),
     ],
