@@ -5,7 +5,7 @@ import re
 from typing import Final
 from xml.etree.ElementTree import Element
 
-from carriers import pdf
+from carriers import events, pdf
 from carriers.alpha.parties import CARRIER
 from carriers.alpha.refusals import FAILURES, REFUSALS, Refusals, field_of, in_our_words, refusal_of
 from carriers.errors import CancellationRefused, CarrierError, CarrierUnavailable
@@ -17,7 +17,6 @@ OK: Final = 200
 TOO_EARLY: Final = "2"  # a code of `cancelSkybill`
 MAX_TEXT_LENGTH: Final = 2000
 
-_TRACKING_NUMBER: Final = re.compile(r"[A-Za-z0-9]{1,35}")
 _ERROR_CODE: Final = re.compile(r"-?[0-9]{1,9}")
 
 
@@ -88,16 +87,9 @@ def _shown(text: str, redactor: Redactor) -> str:
     return redactor.text(in_our_words(text[:MAX_TEXT_LENGTH]))
 
 
-def number_of(parcel: Element) -> str:
-    """Return a parcel's tracking number, empty if it has none."""
-    number = soap.text(parcel, "skybillNumber")
-    return number if _TRACKING_NUMBER.fullmatch(number) else ""
-
-
-def reservation_of(result: Element) -> str:
-    """Return the number by which the PDF can be fetched again, empty if there is none."""
-    number = soap.text(result, "reservationNumber")
-    return number if _TRACKING_NUMBER.fullmatch(number) else ""
+def number_of(parcel: Element, name: str = "skybillNumber") -> str:
+    """Return the number in a child, by default the tracking number, empty if it has none."""
+    return events.number_of(soap.text(parcel, name))
 
 
 def pdf_of(parent: Element, name: str) -> bytes:

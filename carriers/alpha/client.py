@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 from carriers.alpha import contract_checks, order_trials, points
 from carriers.alpha import credentials as alpha_credentials
 from carriers.alpha import messages as alpha_message
-from carriers.alpha.answers import check_code, number_of, pdf_of, reservation_of, result_of
+from carriers.alpha.answers import check_code, number_of, pdf_of, result_of
 from carriers.alpha.messages import SHIPPING_NAMESPACE
 from carriers.alpha.parties import CARRIER, sender
 from carriers.alpha.refusals import CANCELLATION_REFUSALS
@@ -237,7 +237,7 @@ def _read_purchase(answer: Answer, *, count: int, redactor: Redactor) -> Purchas
     result = result_of(answer, alpha_message.PURCHASE, redactor, OutcomeUnknown)
     parcels = result.findall("resultMultiParcelValue")
     numbers = tuple(filter(None, map(number_of, parcels)))
-    reservation_number = reservation_of(result)
+    reservation_number = number_of(result, "reservationNumber")
     pdfs, problem = _pdfs(parcels)
     if not len(parcels) == len(set(numbers)) == count:
         problem = "the answer does not name a different number for each parcel"

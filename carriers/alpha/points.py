@@ -80,7 +80,7 @@ def read_point(answer: Answer, *, code: str, country_code: str, redactor: Redact
     """
     result = result_of(answer, operation_for(country_code), redactor)
     check_code(result, redactor, refusals=POINT_REFUSALS)
-    points = result.findall("listePointRelais")
+    points = [record for record in result.findall("listePointRelais") if len(record)]
     if not points:
         unknown = POINT_REFUSALS["601"]
         raise PickupPointRejected(CARRIER, f"{unknown.cause}; {unknown.remedy}", field=FIELD)
@@ -156,7 +156,7 @@ def _can_be_bought(point: PickupPoint) -> bool:
 
 
 def _point(point: Element, country_code: str, *, has_distance: bool = False) -> PickupPoint:
-    country = soap.text(point, "codePays")
+    country = soap.text(point, "codePays").upper()
     hours = _opening_hours(point)
     distance_m = soap.text(point, "distanceEnMetre")
     return PickupPoint(

@@ -70,9 +70,7 @@ MEANINGS_OF_33: Final = (
         ),
     ),
     (
-        re.compile(
-            r"\b(contracts?|contrats?|account(Number)?|comptes?|products?|productCode|produits?)\b", re.IGNORECASE
-        ),
+        re.compile(r"\b(contract|contrat|account|compte|product|produit)(s|Number|Code)?\b", re.IGNORECASE),
         Refusal(
             ProductNotInContract,
             "productCode",

@@ -42,9 +42,9 @@ TURNED_AWAY: Final = (401, 403, 429)
 TO_POINT: Final = "RB"
 
 # The names of details, in the language asked, that hold a date. All others may hold personal data.
-REDELIVERY: Final = "Date de relivraison"
-APPOINTMENT_START: Final = "Début créneau RDV"
-APPOINTMENT_END: Final = "Fin créneau RDV"
+REDELIVERY: Final = "date de relivraison"
+APPOINTMENT_START: Final = "debut creneau rdv"
+APPOINTMENT_END: Final = "fin creneau rdv"
 DAY_FORMAT: Final = "%d/%m/%Y"
 MINUTE_FORMATS: Final = ("%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S")
 DAY: Final = timedelta(days=1)
@@ -105,7 +105,7 @@ def _read(answer: Answer, *, number: str, asked: str) -> TrackingAnswer:
         return TrackingAnswer(asked, is_known=False)
     if number_of(soap.text(history, "skybillNumber")) not in ("", number):
         raise UnreadableError("the answer is about another parcel")
-    return _answer(history.findall("events"), asked)
+    return _answer([event for event in history.findall("events") if len(event)], asked)
 
 
 def _answer(elements: Sequence[Element], number: str) -> TrackingAnswer:
@@ -148,15 +148,15 @@ def _without_late_arrivals(events: Iterator[TrackingEvent]) -> Iterator[Tracking
 
 
 def _details(element: Element) -> dict[str, str]:
+    """Return the details by their names, in small letters without accents."""
     details = element.findall("infoCompList")[:MAX_DETAILS]
-    return {soap.text(detail, "name"): soap.text(detail, "value") for detail in details}
+    return {anyascii(soap.text(detail, "name")[:100]).lower(): soap.text(detail, "value") for detail in details}
 
 
 def _people(elements: Sequence[Element]) -> Iterator[str]:
     """Yield the details that may name a person: those whose name speaks of one."""
     details = (detail for element in elements[-MAX_EVENTS:] for detail in _details(element).items())
-    people = (value[:200] for name, value in details if _PERSON.search(anyascii(name[:100]).lower()))
-    yield from islice(people, MAX_PEOPLE)
+    yield from islice((value[:200] for name, value in details if _PERSON.search(name)), MAX_PEOPLE)
 
 
 def _window(element: Element) -> Window | None:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Final
 
 # They have ASCII in common.
-ONE_BYTE: Final = re.compile(r"iso-8859-\d{1,2}|latin1|windows-125\d", re.IGNORECASE)
+ONE_BYTE: Final = re.compile(r"iso[-_]?8859[-_]\d{1,2}|latin-?1|(windows-|cp)125\d", re.IGNORECASE)
 _NAMED: Final = re.compile(r""";\s*charset\s*=\s*["']?([\w.-]{1,40})""", re.IGNORECASE | re.ASCII)
 
 

@@ -14,7 +14,7 @@ SOAP_NAMESPACE: Final = "http://schemas.xmlsoap.org/soap/envelope/"
 MAX_TAGS: Final = 40_000
 MAX_QUOTES: Final = 80_000
 MAX_DEPTH: Final = 32
-_DECLARED: Final = re.compile(rb"""\s*<\?xml[^>]*?\bencoding\s*=\s*["']([\w.-]{1,40})["']""", re.ASCII)
+_DECLARED: Final = re.compile(rb"""<\?xml[^>]*?\bencoding\s*=\s*["']([\w.-]{1,40})["']""", re.ASCII)
 
 _DECLARATION: Final = b"<?xml version='1.0' encoding='utf-8'?>\n"
 
@@ -40,6 +40,7 @@ class _BoundedBuilder(TreeBuilder):
 def parse(document: bytes) -> Element:
     """Parse XML into elements without namespaces; raises UnreadableError, also for a DOCTYPE."""
     _refuse_too_many_tags(document)
+    document = document.lstrip()  # nothing may precede a declaration, though servers' pages often begin with a line
     if declared := _DECLARED.match(document):
         document = as_utf_8(document, declared[1].decode())
     # Whatever else the document declares, it is in the protocol's encoding. Only a UTF-16 byte order mark overrides

@@ -120,7 +120,7 @@ def test_a_relay_overseas_is_asked_for_and_answered_by_alpha_3(serve: Serve) -> 
     assert sent(carriers.shipping, "skybillValue")["productCode"] == "4P"
 
 
-@pytest.mark.parametrize(("asked", "answered"), [("BE", "BEL"), ("BE", "BE"), ("BE", ""), ("RE", "RE"), ("YT", "MYT")])
+@pytest.mark.parametrize(("asked", "answered"), [("BE", "BEL"), ("BE", "be"), ("BE", ""), ("RE", "RE"), ("YT", "MYT")])
 def test_the_country_of_the_label_is_alpha_2(serve: Serve, asked: str, answered: str) -> None:
     carriers = Carriers(serve, http(alpha_point(abroad=asked, codePays=answered)))
     carriers.buy(RELAY_ABROAD, recipient={"country_code": asked})
@@ -235,8 +235,9 @@ def test_a_point_service_that_fails_has_bought_nothing(serve: Serve, answer: byt
     Carriers(serve, answer).refuse(CarrierUnavailable)
 
 
-def test_an_answer_without_a_point_knows_none(serve: Serve) -> None:
-    empty = http(alpha_point().replace(b"listePointRelais>", b"other>"))
+@pytest.mark.parametrize("nothing", [b"", b"<listePointRelais/>"])
+def test_an_answer_without_a_point_knows_none(serve: Serve, nothing: bytes) -> None:
+    empty = http(alpha_point().replace(b"listePointRelais>", b"other>").replace(b"<other>", nothing + b"<other>"))
     assert Carriers(serve, empty).refuse(PickupPointRejected).field == "pickupPointCode"
 
 

@@ -56,6 +56,7 @@ ALPHA = CREDENTIALS["alpha"]
         ),
         (33, "invalid data: recipientRef CONTRACT 12", "reference", "a value is malformed"),
         (33, "invalid data: Accountable Contractors", "", "a value is malformed"),
+        (33, "contractNumber: not allowed", "productCode", "the contract does not include the product"),
         (33, "invalid data: productCode", "productCode", "the contract does not include the product"),
         (33, "This contract may not make labels", "productCode", "the contract does not include the product"),
         (30, "invalid contract number", "", "set the account number and password"),

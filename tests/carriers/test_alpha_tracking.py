@@ -157,8 +157,10 @@ def test_the_way_to_the_point_changes_nothing_after_the_arrival_there(serve: Ser
     assert [e.status for e in told(serve, "alpha", alpha_history(told_late)).events] == [Status.OUT_FOR_DELIVERY]
 
 
-def test_a_number_without_events_is_not_known_yet(serve: Serve) -> None:
-    answer = told(serve, "alpha", alpha_history())
+@pytest.mark.parametrize("event", [b"", b"<events/>", b'<events xmlns:i="i" i:nil="true"> </events>'])
+def test_a_number_without_events_is_not_known_yet(serve: Serve, event: bytes) -> None:
+    history = alpha_history().replace(b"<listEventInfoComp>", b"<listEventInfoComp>" + event)
+    answer = told(serve, "alpha", http(body_of(history)))
 
     assert (answer.is_known, answer.events, answer.tracking_number) == (False, (), NUMBER)
 
@@ -185,6 +187,7 @@ def test_an_answer_about_another_number_is_unreadable(serve: Serve) -> None:
             {"Début créneau RDV": "05/03/2026 10:00:00", "Fin créneau RDV": "05/03/2026 12:30"},
             ("2026-03-05T10:00", "2026-03-05T12:30"),
         ),
+        ({"DATE DE RELIVRAISON": "05/03/2026"}, ("2026-03-05T00:00", "2026-03-05T23:59:59")),
         ({"Date de relivraison": "31/02/2026"}, None),
         ({"Date de relivraison": "31/12/9999"}, None),
         ({"Date de relivraison": "01/01/0001"}, None),

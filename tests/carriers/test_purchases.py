@@ -26,7 +26,7 @@ from tests.carriers.support.pdfs import merged
 from tests.carriers.support.points import alpha_point
 from tests.carriers.support.sandbox import POINT_CODES, bought, creates, order, received
 from tests.carriers.support.servers import MULTIPART, XML, always, answer_file, body_of, http
-from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, DESTINATIONS, client, shipment
+from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, DESTINATIONS, PRODUCT, client, shipment
 from tests.carriers.test_product_rules import BETA_DESTINATIONS, HOME, PICKUP, SIGNED
 
 Clients = Mapping[str, Carrier]
@@ -158,17 +158,22 @@ def test_version_31_of_beta_and_its_warnings_are_read(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "read"),
+    ("carrier", "written", "read"),
     [
-        (b'"6A 12345 67890 1"', "6A12345678901"),
-        (b'" 6A12345678901\\n"', "6A12345678901"),
-        (b"6112345678901", "6112345678901"),
+        ("beta", b'"6A 12345 67890 1"', "6A12345678901"),
+        ("beta", b'" 6A12345678901\\n"', "6A12345678901"),
+        ("beta", b"6112345678901", "6112345678901"),
+        ("alpha", b"XS 000 000 001 FR", "XS000000001FR"),
+        ("alpha", b"\n<!-- of 13 -->xs0000<![CDATA[00001fr]]> ", "XS000000001FR"),
     ],
 )
-def test_a_number_of_beta_is_read_however_it_is_written(serve: Serve, written: bytes, read: str) -> None:
-    body = answer_file("beta_parcel_1.multipart").replace(b'"6A12345678901"', written)
-    server = serve(always(http(body, content_type=MULTIPART)))
-    label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+def test_a_number_is_read_however_it_is_written(serve: Serve, carrier: str, written: bytes, read: str) -> None:
+    file, number, kind = {
+        "alpha": ("alpha_1_parcels.xml", b"XS000000001FR", "text/xml"),
+        "beta": ("beta_parcel_1.multipart", b'"6A12345678901"', MULTIPART),
+    }[carrier]
+    server = serve(always(http(answer_file(file).replace(number, written), content_type=kind)))
+    label = client(carrier, server.url).create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
     assert label.tracking_numbers == (read,)
 
 
@@ -187,8 +192,9 @@ def test_older_answers_of_beta_are_mixed_and_start_with_the_boundary(serve: Serv
     assert label.tracking_numbers == ("6A12345678901",)
 
 
-def test_any_prefix_and_a_default_namespace_are_read(serve: Serve) -> None:
-    body = answer_file("alpha_1_parcels.xml").replace(b"soap:", b"S:").replace(b":soap=", b":S=")
+def test_any_prefix_a_default_namespace_and_space_before_the_declaration_are_read(serve: Serve) -> None:
+    body = b"\r\n <?xml version='1.0'?>" + answer_file("alpha_1_parcels.xml")
+    body = body.replace(b"soap:", b"S:").replace(b":soap=", b":S=")
     body = body.replace(b"<ns1:ship", b"<ship").replace(b"</ns1:", b"</").replace(b"xmlns:ns1", b"xmlns")
     server = serve(always(http(body)))
     label = client("alpha", server.url).create_label(shipment(), CREDENTIALS["alpha"])

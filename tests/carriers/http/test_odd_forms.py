@@ -12,7 +12,7 @@ from tests.carriers.support.servers import LABEL, MULTIPART, always, answer_file
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 
 TEXT = "numéro erroné"
-ONE_BYTE = pytest.mark.parametrize("charset", ["ISO-8859-1", '"iso-8859-15"', "latin1", "windows-1252"])
+ONE_BYTE = pytest.mark.parametrize("charset", ["ISO-8859-1", '"iso-8859-15"', "latin-1", "ISO8859_1", "cp1252"])
 
 
 def refusal(serve: Serve, carrier: str, answer: bytes) -> CarrierError:
