@@ -198,14 +198,13 @@ class Alpha(Carrier):
         return points.sells(query.carrier_code, point)
 
     def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
-        # Nearly all codes have capital letters. The service may tell the cases apart, so the order's own comes second.
-        *others, last = dict.fromkeys((code.upper(), code))
-        for spelling in others:
-            try:
-                return self._look_up(spelling, shipment, credentials, deadline)
-            except PickupPointRejected:
-                continue
-        return self._look_up(last, shipment, credentials, deadline)
+        # The codes of two relays may differ in the letter's case alone, so the order's own spelling comes first.
+        try:
+            return self._look_up(code, shipment, credentials, deadline)
+        except PickupPointRejected:
+            if code == code.upper():
+                raise
+        return self._look_up(code.upper(), shipment, credentials, deadline)
 
     def _look_up(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
         country_code = shipment.recipient.country_code

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from carriers.alpha.answers import check_code, result_of
+from carriers.alpha.parties import zip_code_of
 from carriers.alpha.refusals import CONTRACT_REFUSALS
 from carriers.contract_checks import SAMPLE_WEIGHT_KG, Finding, Terms, Verdict
 from carriers.errors import Rejected
@@ -42,9 +43,9 @@ def way(sender: Party, recipient: Party) -> tuple[tuple[str, str], ...]:
     """Return both places; the price service writes some destinations in its own way."""
     return (
         ("depCountryCode", sender.country_code),
-        ("depZipCode", sender.zip_code),
+        ("depZipCode", zip_code_of(sender)),
         ("arrCountryCode", _WRITTEN.get(recipient.country_code, recipient.country_code)),
-        ("arrZipCode", recipient.zip_code),
+        ("arrZipCode", zip_code_of(recipient)),
         ("arrCity", to_ascii(recipient.city) or NO_CITY),
     )
 

@@ -8,7 +8,7 @@ from typing import Final
 from carriers.alpha import contract_checks
 from carriers.alpha.answers import check_code, result_of
 from carriers.alpha.contract_checks import GOODS, NAMESPACE
-from carriers.alpha.parties import CARRIER
+from carriers.alpha.parties import CARRIER, zip_code_of
 from carriers.alpha.refusals import CONTRACT_REFUSALS
 from carriers.errors import ProductNotInContract
 from carriers.http import soap
@@ -46,7 +46,7 @@ def check_sold(shipment: Shipment, codes: AbstractSet[str]) -> None:
 
 def delivery_message(shipment: Shipment, point: PickupPoint | None) -> bytes | None:
     """Return the request for the day of arrival, None from a place that the service does not know."""
-    if not _ZIP_CODE.fullmatch(shipment.sender.zip_code):
+    if not _ZIP_CODE.fullmatch(zip_code_of(shipment.sender)):
         return None
     route, day = routes(shipment)[0], shipping_day(shipment)
     fields = (

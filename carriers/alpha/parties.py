@@ -114,24 +114,23 @@ def _address(party: Party, path: str) -> Values:
     city_field = CarrierField(CARRIER, f"{path}.city", CITY_LENGTH)
     (first, second), (zip_code,), (city,) = all_of(
         lambda: _lines(party, path),
-        lambda: (_zip_code(party, path),),
+        lambda: (required(zip_code_of(party), CarrierField(CARRIER, f"{path}.zip", ZIP_LENGTH)),),
         lambda: (required(to_ascii(party.city), city_field),),
     )
     return {"Adress1": first, "Adress2": second, "ZipCode": zip_code, "City": city, "Country": party.country_code}
 
 
-def _zip_code(party: Party, path: str) -> str:
+def zip_code_of(party: Party) -> str:
     """Return the postal code: an American one that is too long, such as `10001-1234`, without its last part.
 
     An Irish one has a space, however it is written.
     """
-    field = CarrierField(CARRIER, f"{path}.zip", ZIP_LENGTH)
     zip_code = to_ascii(party.zip_code)
     if party.country_code == "IE":
         zip_code = zip_code.replace("-", " ")
     if party.country_code == "US" and len(zip_code) > ZIP_LENGTH:
         zip_code = re.split("[ -]", zip_code)[0]
-    return required(zip_code, field)
+    return zip_code
 
 
 def _lines(party: Party, path: str) -> tuple[str, str]:

@@ -135,19 +135,24 @@ def test_a_recipients_company_is_not_the_relays_name(serve: Serve) -> None:
     assert (recipient["recipientAdress2"], recipient["recipientType"]) == ("Hall B", "2")
 
 
-@pytest.mark.parametrize(("identifiant", "asked"), [("1234A", "1234a"), ("1234A", "1234A")])
-def test_a_code_in_small_letters_is_looked_up_in_capitals(serve: Serve, identifiant: str, asked: str) -> None:
-    carriers = Carriers(serve, http(alpha_point(identifiant=identifiant)))
-    carriers.buy(pickup_point_code=asked)
-    assert fields(operation(carriers.points))["identifiant"] == "1234A"
-    assert sent(carriers.shipping, "refValue")["idRelais"] == "1234A"
-
-
-def test_a_code_that_the_carrier_writes_in_small_letters_is_found_too(serve: Serve) -> None:
-    carriers = Carriers(serve, refused(601), http(alpha_point(identifiant="2047h")))
-    carriers.buy(pickup_point_code="2047h")
-    assert [fields(operation(carriers.points, each))["identifiant"] for each in (0, 1)] == ["2047H", "2047h"]
-    assert sent(carriers.shipping, "refValue")["idRelais"] == "2047h"
+@pytest.mark.parametrize(
+    ("answers", "asked", "bought"),
+    [
+        ([http(alpha_point())], ["1234A"], "1234A"),
+        ([http(alpha_point())], ["1234a"], "1234A"),
+        ([refused(601), http(alpha_point())], ["1234a", "1234A"], "1234A"),
+        ([http(alpha_point(identifiant="1234a")), http(alpha_point())], ["1234a"], "1234a"),  # and not the other one
+    ],
+)
+def test_a_code_is_looked_up_as_the_order_has_it_then_in_capitals(
+    serve: Serve, answers: list[bytes], asked: list[str], bought: str
+) -> None:
+    carriers = Carriers(serve, *answers)
+    carriers.buy(pickup_point_code=asked[0])
+    sent_codes = [
+        fields(operation(carriers.points, rank))["identifiant"] for rank in range(len(carriers.points.requests))
+    ]
+    assert (sent_codes, sent(carriers.shipping, "refValue")["idRelais"]) == (asked, bought)
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,14 @@ from carriers import CARRIERS
 from carriers.base import Carrier, Endpoint
 from carriers.contract_checks import SAMPLE_SENDER, Finding, Terms
 from carriers.errors import CarrierUnavailable, CredentialsRejected
+from carriers.order_trials import Trial
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials, ProductOverride
 from tests.carriers.conftest import Serve
 from tests.carriers.support.sandbox import bought, received, sandbox_clients
 from tests.carriers.support.servers import LoopbackServer, always, answer_file, body_of, http
-from tests.carriers.support.shipments import CREDENTIALS, LENIENT, client
+from tests.carriers.support.shipments import CREDENTIALS, LENIENT, client, shipment
 
 
 def terms(carrier: str, **overrides: ProductOverride) -> Terms:
@@ -82,6 +83,18 @@ def test_alphas_products_are_asked_for_each_place_and_their_codes_padded(serve: 
         ("weight", "1"),
     ]
     assert len(server.requests) == 4
+
+
+def test_alphas_products_are_asked_for_the_postal_codes_that_it_prints(serve: Serve) -> None:
+    server = serve(always(products("17")))
+    ordered = shipment(
+        "alpha_express_world", sender={"zip_code": " 69\uff10\uff10\uff12"}, recipient={"zip_code": "10001-1234"}
+    )
+    alpha(server.url).try_order(ordered, CREDENTIALS["alpha"], Trial())
+    for request in server.requests:  # about products, then about the day
+        asked = ET.fromstring(body_of(request))[0][0]
+        assert (asked.findtext("depZipCode"), asked.findtext("arrZipCode")) == ("69002", "10001")
+    assert len(server.requests) == 2
 
 
 def test_alphas_override_is_what_is_looked_for(serve: Serve) -> None:
