@@ -1,7 +1,7 @@
 """The client of alpha, the express carrier: SOAP, one call for each label, and parcels can be found again."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -10,9 +10,9 @@ from typing import Final, TypeVar
 from xml.etree.ElementTree import Element
 
 from carriers.alpha import contract_checks, order_trials, points
-from carriers.alpha import credentials as alpha_credentials
 from carriers.alpha import messages as alpha_message
 from carriers.alpha.answers import check_code, number_of, pdf_of, result_of
+from carriers.alpha.credentials import ACCOUNT_NUMBER, PASSWORD, contract
 from carriers.alpha.messages import SHIPPING_NAMESPACE
 from carriers.alpha.parties import CARRIER, sender
 from carriers.alpha.refusals import CANCELLATION_REFUSALS
@@ -69,8 +69,8 @@ class Alpha(Carrier):
     proves_deliveries = True
     max_goods_length = alpha_message.CONTENT_LENGTH
     credentials_shape = CredentialsShape(
-        alpha_credentials.ACCOUNT_NUMBER,
-        alpha_credentials.PASSWORD,
+        ACCOUNT_NUMBER,
+        PASSWORD,
         "an account number of 8 digits and a password of 6 digits",
         takes_api_key=False,
         takes_parent=False,
@@ -98,11 +98,11 @@ class Alpha(Carrier):
         self, shipment: Shipment, credentials: Credentials, deadline: Deadline | None = None
     ) -> PurchasedLabel:
         """Buy a label for all parcels in one call, after looking up the relay; raises CarrierError only."""
-        body = _purchase(shipment, credentials)
+        body = alpha_message.purchase(shipment, credentials)
         deadline = deadline or Deadline(self._timeout_s)
         point = self._pickup_point(shipment, PRODUCTS[shipment.product_code], credentials, deadline)
         if point:
-            body = _purchase(shipment, credentials, point)
+            body = alpha_message.purchase(shipment, credentials, point)
         request = Request(alpha_message.PURCHASE, self._endpoint.url, body, HEADERS)
         read = partial(_read_purchase, count=len(shipment.packages), redactor=Redactor(credentials, shipment))
         with self._call(request.operation, credentials, deadline), errors_with(point):
@@ -111,7 +111,7 @@ class Alpha(Carrier):
 
     def check_shipment(self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> None:
         """Raise Rejected for a shipment, or credentials, that can't be sent."""
-        _purchase(shipment, credentials, point)
+        alpha_message.purchase(shipment, credentials, point)
 
     def _try_at_carrier(
         self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
@@ -141,39 +141,31 @@ class Alpha(Carrier):
 
     def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:
         """Ask the tracking service; it shows at most ten parcels, and may show a new one only after an hour."""
-        fields = (*alpha_credentials.contract(credentials), ("language", LANGUAGE), ("sendersRef", shipment_id))
-        request = _request(self._tracking_url, FIND, TRACKING_NAMESPACE, fields)
-        with self._call(FIND, credentials, service=Service.CANCELLATION) as deadline:
-            return self._exchange(request, deadline, partial(_read_found, redactor=Redactor(credentials)))
+        return self._ask_tracking(FIND, credentials, _read_found, ("sendersRef", shipment_id))
 
     def fetch_label(
         self, reservation_number: str, credentials: Credentials, label_format: str = DEFAULT_FORMAT
     ) -> bytes:
         """Return the PDF of all parcels of a reservation; a parcel's own number finds none."""
         mode = alpha_message.LABEL_MODES[label_format]
-        fields = (("numberSearch", reservation_number), ("mode", mode), *alpha_credentials.contract(credentials))
-        request = _request(self._endpoint.url, FETCH, SHIPPING_NAMESPACE, fields)
+        fields = (("numberSearch", reservation_number), ("mode", mode), *contract(credentials))
+        body = soap.query(FETCH, SHIPPING_NAMESPACE, fields)
+        request = Request(FETCH, self._endpoint.url, body, HEADERS, CarrierUnavailable)
         with self._call(FETCH, credentials, service=Service.REPRINTS) as deadline:
             return self._exchange(request, deadline, partial(_read_fetched, redactor=Redactor(credentials)))
 
     def cancel(self, tracking_number: str, credentials: Credentials) -> None:
         """Cancel one parcel; raises CancellationRefused, or OutcomeUnknown if it may be cancelled."""
-        fields = (*alpha_credentials.contract(credentials), ("language", LANGUAGE), ("skybillNumber", tracking_number))
-        request = _request(self._tracking_url, CANCEL, TRACKING_NAMESPACE, fields, OutcomeUnknown)
-        with self._call(CANCEL, credentials, service=Service.CANCELLATION) as deadline:
-            self._exchange(request, deadline, partial(_read_cancelled, redactor=Redactor(credentials)))
+        asked = ("skybillNumber", tracking_number)
+        self._ask_tracking(CANCEL, credentials, _read_cancelled, asked, unanswered_error=OutcomeUnknown)
 
     def proof_of_delivery(self, tracking_number: str, credentials: Credentials) -> bytes | None:
         """Ask the tracking service for the proof as a PDF."""
-        asked = (("language", LANGUAGE), ("skybillNumber", tracking_number), ("pdf", "true"))
-        fields = (*alpha_credentials.contract(credentials), *asked)
-        request = _request(self._tracking_url, PROVE, TRACKING_NAMESPACE, fields)
-        with self._call(PROVE, credentials, service=Service.CANCELLATION) as deadline:
-            return self._exchange(request, deadline, partial(_read_proof, redactor=Redactor(credentials)))
+        asked = (("skybillNumber", tracking_number), ("pdf", "true"))
+        return self._ask_tracking(PROVE, credentials, _read_proof, *asked)
 
     def check_contract(self, terms: Terms, credentials: Credentials) -> list[Finding]:
         """Ask for the contract's products to each sample's place; raises CredentialsRejected or CarrierUnavailable."""
-        alpha_credentials.check(credentials)
         operation, deadline, codes = contract_checks.OPERATION, Deadline(self._timeout_s), set[str]()
         read = partial(contract_checks.read_codes, redactor=Redactor(credentials))
         for sample in SAMPLES:
@@ -181,14 +173,23 @@ class Alpha(Carrier):
             codes |= self._ask_quickcost(operation, body, credentials, deadline, read)
         return contract_checks.findings(terms, codes)
 
-    @property
-    def _tracking_url(self) -> str:
+    def _ask_tracking(
+        self,
+        operation: str,
+        credentials: Credentials,
+        read: Callable[..., T],
+        *asked: tuple[str, str],
+        unanswered_error: type[CarrierError] = CarrierUnavailable,
+    ) -> T:
         if self._endpoint.tracking_url is None:
             raise CarrierUnavailable(CARRIER, "it has no tracking service to ask")
-        return self._endpoint.tracking_url
+        fields = (*contract(credentials), ("language", LANGUAGE), *asked)
+        body = soap.query(operation, TRACKING_NAMESPACE, fields)
+        request = Request(operation, self._endpoint.tracking_url, body, HEADERS, unanswered_error)
+        with self._call(operation, credentials, service=Service.CANCELLATION) as deadline:
+            return self._exchange(request, deadline, partial(read, redactor=Redactor(credentials)))
 
     def _search_points(self, query: PointQuery, credentials: Credentials, deadline: Deadline) -> list[PickupPoint]:
-        alpha_credentials.check(credentials)
         body, url = points.search(query, credentials), str(self._endpoint.points_url)
         request = Request(points.search_operation(query.carrier_code), url, body, HEADERS, CarrierUnavailable)
         redactor = Redactor(credentials, personal=query.words)
@@ -214,22 +215,6 @@ class Alpha(Carrier):
         redactor = Redactor(credentials, shipment)
         read = partial(points.read_point, code=code, country_code=country_code, redactor=redactor)
         return self._exchange(request, deadline, read)
-
-
-def _purchase(shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> bytes:
-    alpha_credentials.check(credentials)
-    return alpha_message.purchase(shipment, credentials, point)
-
-
-def _request(
-    url: str,
-    operation: str,
-    namespace: str,
-    fields: Iterable[tuple[str, str]],
-    unanswered_error: type[CarrierError] = CarrierUnavailable,
-) -> Request:
-    body = soap.envelope(operation, namespace, [soap.leaf(*field) for field in fields])
-    return Request(operation, url, body, HEADERS, unanswered_error)
 
 
 def _read_purchase(answer: Answer, *, count: int, redactor: Redactor) -> PurchasedLabel:

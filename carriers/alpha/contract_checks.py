@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from carriers.alpha.answers import check_code, result_of
+from carriers.alpha.credentials import contract
 from carriers.alpha.parties import zip_code_of
 from carriers.alpha.refusals import CONTRACT_REFUSALS
 from carriers.contract_checks import SAMPLE_WEIGHT_KG, Finding, Terms, Verdict
@@ -30,13 +31,12 @@ NO_CITY: Final = "-"
 def message(sender: Party, recipient: Party, credentials: Credentials, weight_kg: Decimal = SAMPLE_WEIGHT_KG) -> bytes:
     """Return the request for the contract's products from one place to another."""
     fields = (
-        ("accountNumber", credentials.account_number),
-        ("password", credentials.password),
+        *contract(credentials),
         *way(sender, recipient),
         ("type", GOODS),
         ("weight", f"{weight_kg:f}"),
     )
-    return soap.envelope(OPERATION, NAMESPACE, [soap.leaf(*field) for field in fields])
+    return soap.query(OPERATION, NAMESPACE, fields)
 
 
 def way(sender: Party, recipient: Party) -> tuple[tuple[str, str], ...]:

@@ -11,15 +11,13 @@ ACCOUNT_NUMBER: Final = re.compile(r"[0-9]{8}")
 PASSWORD: Final = re.compile(r"[0-9]{6}")
 
 
-def check(credentials: Credentials) -> None:
-    """Refuse credentials that the service answers with a SOAP fault, which looks like an outage."""
+def contract(credentials: Credentials) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Return what a body says of the contract.
+
+    Refuses credentials that the service answers with a SOAP fault, which looks like an outage.
+    """
     if not ACCOUNT_NUMBER.fullmatch(credentials.account_number):
         raise CredentialsRejected(CARRIER, "an account number has 8 digits")
     if not PASSWORD.fullmatch(credentials.password):
         raise CredentialsRejected(CARRIER, "a password has 6 digits")
-
-
-def contract(credentials: Credentials) -> tuple[tuple[str, str], ...]:
-    """Return what a body says of the contract."""
-    check(credentials)
     return (("accountNumber", credentials.account_number), ("password", credentials.password))

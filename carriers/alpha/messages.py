@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element
 
 from carriers import shipping_day
 from carriers.alpha import parties
+from carriers.alpha.credentials import contract
 from carriers.alpha.parties import CARRIER, PROFESSIONAL, Fields
 from carriers.alpha.points import sells
 from carriers.customs import customs_of, shares_by_parcel, value_eur
@@ -49,7 +50,7 @@ def purchase(shipment: Shipment, credentials: Credentials, point: PickupPoint | 
 
     Without `point` an order to a pickup point can be validated only: its label would go to the customer's home.
     """
-    product = PRODUCTS[shipment.product_code]
+    (account_number, password), product = contract(credentials), PRODUCTS[shipment.product_code]
     shipment = replace(shipment, recipient=destination(shipment, point))
     count = len(shipment.packages)
     parts = all_of(
@@ -62,12 +63,11 @@ def purchase(shipment: Shipment, credentials: Credentials, point: PickupPoint | 
         problem = "is a locker, which the product does not go to; let the customer choose another one"
         raise PickupPointRejected(CARRIER, problem, field=FIELD)
     mode = LABEL_MODES[shipment.label_format]
-    header = [("accountNumber", credentials.account_number), ("idEmit", ISSUER)]
     whole = [
-        _element("headerValue", [*header, ("identWebPro", "")], keep_empty=True),
+        _element("headerValue", [account_number, ("idEmit", ISSUER), ("identWebPro", "")], keep_empty=True),
         *chain.from_iterable(parts),
         _element("skybillParamsValue", [("duplicata", "N"), ("mode", mode), ("withReservation", "2")]),
-        soap.leaf("password", credentials.password),
+        soap.leaf(*password),
         soap.leaf("modeRetour", RETURN_MODE),
         soap.leaf("numberOfParcel", str(count)),
         soap.leaf("version", VERSION),

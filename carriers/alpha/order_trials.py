@@ -56,7 +56,7 @@ def delivery_message(shipment: Shipment, point: PickupPoint | None) -> bytes | N
         ("service", SATURDAY if route.service == SATURDAY else WEEKDAYS),
         ("shippingDate", f"{day.isoformat()}T12:00:00"),
     )
-    return soap.envelope(DELIVERY, NAMESPACE, [soap.leaf(*field) for field in fields])
+    return soap.query(DELIVERY, NAMESPACE, fields)
 
 
 def read_day(answer: Answer, *, redactor: Redactor) -> date:

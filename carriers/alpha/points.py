@@ -10,6 +10,7 @@ from typing import Final
 from xml.etree.ElementTree import Element
 
 from carriers.alpha.answers import check_code, result_of
+from carriers.alpha.credentials import contract
 from carriers.alpha.parties import CARRIER, CITY_LENGTH, place_of
 from carriers.alpha.refusals import POINT_REFUSALS, SEARCH_REFUSALS
 from carriers.errors import PickupPointRejected, RequestRejected
@@ -62,15 +63,11 @@ def operation_for(country_code: str) -> str:
 def look_up(code: str, country_code: str, credentials: Credentials) -> bytes:
     """Return the request for one point."""
     operation = operation_for(country_code)
-    fields = [
-        ("accountNumber", credentials.account_number),
-        ("password", credentials.password),
-        ("identifiant", code),
-    ]
+    fields = [*contract(credentials), ("identifiant", code)]
     if operation == LOOK_UP_ABROAD:
         country = _OVERSEAS.get(country_code, country_code)
         fields += [("countryCode", country), ("language", LANGUAGE), ("version", VERSION)]
-    return soap.envelope(operation, POINTS_NAMESPACE, [soap.leaf(*field) for field in fields])
+    return soap.query(operation, POINTS_NAMESPACE, fields)
 
 
 def read_point(answer: Answer, *, code: str, country_code: str, redactor: Redactor) -> PickupPoint:
@@ -106,8 +103,7 @@ def search(query: PointQuery, credentials: Credentials) -> bytes:
     )
     weight_g = (query.weight_kg * 1000).to_integral_value(ROUND_UP) if query.weight_kg else UNKNOWN_G
     fields = [
-        ("accountNumber", credentials.account_number),
-        ("password", credentials.password),
+        *contract(credentials),
         *([("address", address)] if address and not is_abroad else []),
         ("zipCode", zip_code),
         ("city", city or zip_code),
@@ -122,7 +118,7 @@ def search(query: PointQuery, credentials: Credentials) -> bytes:
         ("holidayTolerant", "1"),
         *([("language", LANGUAGE), ("version", VERSION)] if is_abroad else []),
     ]
-    return soap.envelope(operation, POINTS_NAMESPACE, [soap.leaf(*field) for field in fields])
+    return soap.query(operation, POINTS_NAMESPACE, fields)
 
 
 def _text(text: str, parameter: str, length: int, check: Callable[[str, CarrierField], str] = fitting) -> str:

@@ -86,8 +86,7 @@ class AlphaTracker(Tracker):
         number = number_of(tracking_number)
         if not number:
             return TrackingAnswer(tracking_number, is_known=False)
-        fields = [soap.leaf("language", LANGUAGE), soap.leaf("skybillNumber", number)]
-        body = soap.envelope(TRACK, TRACKING_NAMESPACE, fields)
+        body = soap.query(TRACK, TRACKING_NAMESPACE, [("language", LANGUAGE), ("skybillNumber", number)])
         request = Request(TRACK, self._url, body, HEADERS, CarrierUnavailable)
         with self._call(TRACK, credentials) as deadline:
             return self._exchange(request, deadline, partial(_read, number=number, asked=tracking_number))

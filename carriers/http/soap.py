@@ -1,6 +1,7 @@
 """SOAP 1.1 envelopes, and XML from an untrusted source, parsed within limits."""
 
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 from xml.etree.ElementTree import Element, ParseError, SubElement, TreeBuilder, register_namespace, tostring
 
@@ -88,6 +89,11 @@ def envelope(operation: str, namespace: str, parts: list[Element]) -> bytes:
     SubElement(body, f"{{{namespace}}}{operation}").extend(parts)
     # Written as bytes, each piece would go through an encoder of its own.
     return _DECLARATION + tostring(root, encoding="unicode").encode(errors="xmlcharrefreplace")
+
+
+def query(operation: str, namespace: str, fields: Iterable[tuple[str, str]]) -> bytes:
+    """Return a SOAP message whose operation has texts alone."""
+    return envelope(operation, namespace, [leaf(*field) for field in fields])
 
 
 def body_of(document: bytes) -> Element:
