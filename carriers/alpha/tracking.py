@@ -141,7 +141,8 @@ def _without_late_arrivals(events: Iterator[TrackingEvent]) -> Iterator[Tracking
     """Take the status from a parcel's way to the pickup point where that is reported after its arrival there."""
     is_at_point = False
     for event in events:
-        told = replace(event, status=None) if is_at_point and event.code == TO_POINT else event
+        is_late = is_at_point and event.code == TO_POINT and event.status is CODES[TO_POINT]
+        told = replace(event, status=None) if is_late else event
         is_at_point = told.status is Status.WAITING_FOR_PICKUP or (is_at_point and told.status is None)
         yield told
 

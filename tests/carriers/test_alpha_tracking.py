@@ -146,15 +146,21 @@ def test_of_equal_times_the_event_that_is_the_state_comes_last(serve: Serve, yes
     assert [event.code for event in events] == ["TA", "D"]
 
 
-def test_the_way_to_the_point_changes_nothing_after_the_arrival_there(serve: Serve) -> None:
+@pytest.mark.parametrize(
+    ("text", "alone", "after_the_arrival"),
+    [
+        ("Colis en cours de livraison au point de retrait", Status.OUT_FOR_DELIVERY, None),
+        ("Livraison effectuée", Status.DELIVERED, Status.DELIVERED),  # another code's text
+    ],
+)
+def test_the_way_to_the_point_changes_nothing_after_the_arrival_there(
+    serve: Serve, text: str, alone: Status, after_the_arrival: Status | None
+) -> None:
     arrived = alpha_event("AB", NOON, "Colis mis à disposition au point de retrait")
-    told_late = alpha_event("RB", LATER, "Colis en cours de livraison au point de retrait")
+    told_late = alpha_event("RB", LATER, text)
 
-    assert [e.status for e in told(serve, "alpha", alpha_history(arrived, told_late)).events] == [
-        Status.WAITING_FOR_PICKUP,
-        None,
-    ]
-    assert [e.status for e in told(serve, "alpha", alpha_history(told_late)).events] == [Status.OUT_FOR_DELIVERY]
+    for events, status in (([told_late], alone), ([arrived, told_late], after_the_arrival)):
+        assert told(serve, "alpha", alpha_history(*events)).events[-1].status is status
 
 
 @pytest.mark.parametrize("event", [b"", b"<events/>", b'<events xmlns:i="i" i:nil="true"> </events>'])
