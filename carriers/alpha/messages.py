@@ -124,18 +124,19 @@ def _parcels(shipment: Shipment, product: Product) -> list[Fields]:
     routes = [route_of(shipment, product, package) for package in shipment.packages]
     customs = customs_of(CARRIER, shipment)
     goods = shares_by_parcel(CARRIER, shipment, customs) if customs else [()] * len(shipment.packages)
-    parcels = enumerate(zip(routes, goods, strict=True))
-    return [_parcel(shipment, product, index, route, items) for index, (route, items) in parcels]
+    parcels, called_at = enumerate(zip(routes, goods, strict=True)), shipping_day.now()
+    return [_parcel(shipment, index, route, items, called_at) for index, (route, items) in parcels]
 
 
-def _parcel(shipment: Shipment, product: Product, index: int, route: Route, goods: tuple[CustomsItem, ...]) -> Fields:
+def _parcel(
+    shipment: Shipment, index: int, route: Route, goods: tuple[CustomsItem, ...], called_at: datetime
+) -> Fields:
     package, count = shipment.packages[index], len(shipment.packages)
-    called_at = shipping_day.now()
     return (
         ("bulkNumber", str(count) if count > 1 else ""),
         ("codCurrency", "EUR"),
         ("codValue", "0"),
-        *_contents(shipment, product, index, goods),
+        *_contents(shipment, index, goods),
         ("customsCurrency", "EUR"),
         ("customsValue", _decimal(value_eur(goods), CENT)),
         ("evtCode", "DC"),
@@ -167,13 +168,13 @@ def _service(route: Route, called_at: datetime) -> str:
     return route.service or "0"
 
 
-def _contents(shipment: Shipment, product: Product, index: int, goods: tuple[CustomsItem, ...]) -> Fields:
+def _contents(shipment: Shipment, index: int, goods: tuple[CustomsItem, ...]) -> Fields:
     """Return content1 to content5: for a relay the reference, as its own field holds the relay's code; then the goods.
 
     Each article has a field of its own while there are enough, else their descriptions share the fields.
     """
-    printed = [_reference(shipment, index)] if product.needs_pickup_point else []
-    contents = [text for text in printed if text]
+    printed = _reference(shipment, index) if PRODUCTS[shipment.product_code].needs_pickup_point else ""
+    contents = [printed] if printed else []
     places = CONTENTS - len(contents)
     described = list(dict.fromkeys(_description(shipment, item) for item in goods))
     if len(described) > places:

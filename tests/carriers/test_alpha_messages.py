@@ -1,15 +1,18 @@
 """Messages to alpha: the schema's order, customs of each parcel, dimensions, postal codes."""
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 from decimal import Decimal
+from itertools import chain, repeat
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from carriers import shipping_day
 from carriers.alpha import messages as alpha_message
 from carriers.errors import RequestRejected
-from carriers.products import PRODUCTS
+from carriers.products import PARIS, PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Customs, CustomsItem, Package, PickupPoint, Shipment
 from tests.carriers.sandbox.control import ledger
@@ -70,6 +73,14 @@ def test_structures_are_in_the_schemas_order(code: str, count: int) -> None:
         names = [child.tag for child in structure]
         assert names == [name for name in SCHEMA.get(structure.tag, []) if name in names]
     assert b"subAccount" not in alpha_message.purchase(shipment(code, count), ALPHA, point)
+
+
+def test_an_order_at_midnight_has_one_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    midnight = datetime(2028, 2, 29, tzinfo=PARIS)
+    moments = chain([midnight - timedelta(seconds=1)], repeat(midnight))
+    monkeypatch.setattr(shipping_day, "now", lambda: next(moments))
+    said = {(one["shipDate"], one["shipHour"]) for one in skybills(shipment(count=99))}
+    assert said == {("2028-02-28T23:59:59", "23")}
 
 
 def test_the_sandbox_sees_the_schemas_order(sandbox: SandboxServer, clients: Clients) -> None:
