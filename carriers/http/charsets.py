@@ -4,8 +4,10 @@ import re
 from contextlib import suppress
 from typing import Final
 
-# They have ASCII in common.
-ONE_BYTE: Final = re.compile(r"iso[-_]?8859[-_]\d{1,2}|latin-?1|(windows-|cp)125\d", re.IGNORECASE)
+# They have ASCII in common. The first is Latin-1, which often has Windows' quotes: browsers read it as windows-1252.
+ONE_BYTE: Final = re.compile(
+    r"(iso[-_]?8859[-_]1|latin-?1)|iso[-_]?8859[-_]\d{1,2}|(windows-|cp)125\d", re.IGNORECASE | re.ASCII
+)
 _NAMED: Final = re.compile(r""";\s*charset\s*=\s*["']?([\w.-]{1,40})""", re.IGNORECASE | re.ASCII)
 
 
@@ -18,13 +20,14 @@ def charset_of(content_type: str) -> str:
 def as_utf_8(content: bytes, charset: str) -> bytes:
     """Return a text in UTF-8: from the declared encoding, if that is one of one byte a character and it is not yet.
 
-    Anything else is returned unchanged, for the caller to refuse.
+    A byte that is no character is replaced. Anything else is returned unchanged, for the caller to refuse.
     """
-    if not ONE_BYTE.fullmatch(charset):
+    one_byte = ONE_BYTE.fullmatch(charset)
+    if not one_byte:
         return content
     with suppress(UnicodeDecodeError):
         content.decode()
         return content
-    with suppress(LookupError, UnicodeDecodeError):
-        return content.decode(charset).encode()
+    with suppress(LookupError):
+        return content.decode("windows-1252" if one_byte[1] else charset, "replace").encode()
     return content
