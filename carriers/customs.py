@@ -29,10 +29,11 @@ Goods = list[tuple[CustomsItem, ...]]  # by parcel
 
 def needs_customs(sender: Party, recipient: Party) -> bool:
     """Return true if a parcel crosses the border of the customs union: France with Monaco, and the European Union."""
-    return not (_is_in_union(sender) and _is_in_union(recipient))
+    return not (is_in_union(sender) and is_in_union(recipient))
 
 
-def _is_in_union(party: Party) -> bool:
+def is_in_union(party: Party) -> bool:
+    """Return true for a place in the customs union."""
     outside = _OUTSIDE_THE_UNION.get(party.country_code)
     is_outside = outside is not None and outside.fullmatch(re.sub(r"\s", "", party.zip_code)) is not None
     return party.country_code in CUSTOMS_FREE and not is_outside

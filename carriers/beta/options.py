@@ -5,6 +5,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Final
 
 from carriers.beta.parties import CARRIER, LINE_LENGTH
+from carriers.customs import is_in_union
 from carriers.errors import RequestRejected
 from carriers.shipment import Party, Shipment
 from carriers.text import CarrierField, fitting, to_plain
@@ -17,7 +18,6 @@ MOST_INSURED_AT_POINTS_EUR: Final = Decimal(1000)
 LOCAL_POST: Final = 1  # of `reseauPostal`
 
 Json = dict[str, Any]
-_LOCAL_POST_ONLY: Final = re.compile(r"(35|38|51|52)[0-9]{3}")  # in ES: the Canaries, Ceuta and Melilla
 _SYMBOLS: Final = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -45,6 +45,6 @@ def instructions(shipment: Shipment) -> Json:
 
 
 def network(recipient: Party) -> Json:
-    """Return the network where the carrier leaves no choice of it."""
-    is_local = recipient.country_code == "ES" and _LOCAL_POST_ONLY.fullmatch(recipient.zip_code.strip())
+    """Return the network where the carrier leaves no choice of it: to the Canaries, Ceuta and Melilla."""
+    is_local = recipient.country_code == "ES" and not is_in_union(recipient)
     return {"reseauPostal": LOCAL_POST} if is_local else {}

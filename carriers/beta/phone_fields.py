@@ -12,6 +12,8 @@ from carriers.validation import is_french_mobile, is_mobile, is_number_in_use, p
 # There any number goes into the mobile's field.
 MOBILE_ONLY: Final = frozenset({"BE", "US"})
 
+SHORTEST_MOBILE: Final = 10  # of its field; some countries have shorter numbers
+
 _BELGIAN_MOBILE: Final = re.compile(r"\+324[0-9]{8}")
 
 
@@ -52,4 +54,5 @@ def _is_mobile(phone: str, country_code: str) -> bool:
     """At a French address only French mobiles count as mobile."""
     if country_code in MOBILE_ONLY:
         return True
-    return is_french_mobile(phone) if country_code == "FR" else is_mobile(phone)
+    is_of_kind = is_french_mobile if country_code == "FR" else is_mobile
+    return len(phone) >= SHORTEST_MOBILE and is_of_kind(phone)

@@ -57,6 +57,7 @@ def test_a_belgian_senders_address_is_printed_whole() -> None:
         ("CH", "+41446681800", "phoneNumber"),
         ("DE", "+4915112233445", "mobileNumber"),
         ("DE", "+49301234567", "phoneNumber"),
+        ("FK", "+50051234", "phoneNumber"),  # a mobile's, and shorter than any that its field takes
     ],
 )
 def test_a_number_goes_into_the_field_that_the_country_uses(country_code: str, phone: str, field: str) -> None:
