@@ -22,6 +22,7 @@ from carriers.http import multipart
 from carriers.http.messages import Answer, UnreadableError
 from carriers.redaction import Redactor
 
+INFOS: Final = "jsonInfos"  # the id of the part with the JSON
 ANSWER_BLOCKS: Final = ("labelV2Response", "labelV31Response")
 OK: Final = 200
 FIRST_ERROR_STATUS: Final = 400
@@ -32,12 +33,13 @@ MAX_JSON_BYTES: Final = 256 * 1024
 MAX_WARNINGS: Final = 20
 
 Json = Mapping[str, Any]
+_INTEGER: Final = re.compile(r"-?[0-9]{1,15}", re.ASCII)
 _TRACKING_NUMBER: Final = re.compile(r"[A-Za-z0-9]{1,35}")
 
 
 @dataclass(frozen=True)
 class Parcel:
-    """A parcel that was bought; `customs_form` is empty if none came."""
+    """A parcel that was bought; its PDFs are empty where none came."""
 
     number: str
     label: bytes = field(repr=False)
@@ -59,25 +61,34 @@ def read_parcel(answer: Answer, *, redactor: Redactor, index: int, others: tuple
 
     `index` is the parcel's place in the order, `others` the numbers of those before it.
     """
-    parts, document = parts_of(answer)
-    messages = messages_of(document)
-    number = _number(document)
-    made = (number,) if number else ()
+    parts, document = parts_of(answer, "label", "cn23")
+    said = (each.text or each.code for each in messages_of(document) if each.kind == "WARNING")
+    warnings = tuple(filter(None, map(redactor.text, said)))[:MAX_WARNINGS]
+    parcel = Parcel(_number(document), _pdf(parts, "label"), _pdf(parts, "cn23"), warnings)
     errors = errors_of(document, answer.status)
-    if errors and not made:
+    if errors and not parcel.number:
         raise error_of(errors, answer.status, redactor, index=index)
-    if errors or answer.status != OK or not made:
-        raise UnreadableError("the answer is neither a label nor a refusal", made)
-    if not parts.get("label"):
-        raise UnreadableError("the answer has no label", made)
-    if number in others:
-        raise UnreadableError("the answer repeats the number of another parcel", made)
-    warnings = [redactor.text(message.text) for message in messages if message.kind == "WARNING"]
-    try:
-        label = pdf.checked(parts["label"])
-    except UnreadableError as error:
-        raise UnreadableError(str(error), made) from None
-    return Parcel(number, label, _customs_form(parts), tuple(warnings[:MAX_WARNINGS]))
+    if errors or answer.status != OK or not parcel.number:
+        problem = "the answer is neither a label nor a refusal"
+    elif not parcel.label:
+        problem = "the label is not a PDF" if parts.get("label") else "the answer has no label"
+    elif parcel.number in others:
+        problem = "the answer repeats the number of another parcel"
+    else:
+        return parcel
+    made = [parcel] if parcel.number else []
+    raise UnreadableError(problem, numbers_of(made), made_pdfs={} if parcel.number in others else pdfs_of(made))
+
+
+def numbers_of(parcels: Sequence[Parcel]) -> tuple[str, ...]:
+    return tuple(parcel.number for parcel in parcels)
+
+
+def pdfs_of(parcels: Sequence[Parcel]) -> dict[str, bytes]:
+    """Return the labels by their numbers, then the customs forms; what did not come is left out."""
+    labels = {parcel.number: parcel.label for parcel in parcels}
+    forms = {f"{parcel.number}-customs-form": parcel.customs_form for parcel in parcels}
+    return {name: content for name, content in (labels | forms).items() if content}
 
 
 def read_check(answer: Answer, *, redactor: Redactor, index: int = 0) -> None:
@@ -95,11 +106,15 @@ def read_check(answer: Answer, *, redactor: Redactor, index: int = 0) -> None:
         raise UnreadableError("the answer is neither a yes nor a refusal")
 
 
-def parts_of(answer: Answer) -> tuple[Mapping[str, bytes], Json]:
-    """Return the parts of an answer by their ids, and its JSON; raises UnreadableError or CredentialsRejected."""
+def parts_of(answer: Answer, *documents: str) -> tuple[Mapping[str, bytes], Json]:
+    """Return the parts of an answer by their ids, and its JSON; raises UnreadableError or CredentialsRejected.
+
+    `documents` are the ids of the other parts, in their usual order.
+    """
     try:
-        parts = multipart.parts_by_id(answer) if multipart.is_multipart(answer) else {"jsonInfos": answer.body}
-        document = document_of(parts.get("jsonInfos", b""))
+        is_multipart = multipart.is_multipart(answer)
+        parts = multipart.parts_by_id(answer, (INFOS, *documents)) if is_multipart else {INFOS: answer.body}
+        document = document_of(parts.get(INFOS, b""))
     except UnreadableError:
         check_status(answer)
         raise
@@ -114,10 +129,10 @@ def check_status(answer: Answer) -> None:
         raise CredentialsRejected(CARRIER, f"its service answered HTTP {answer.status}")
 
 
-def _customs_form(parts: Mapping[str, bytes]) -> bytes:
-    """Return the form's PDF, empty without one: the label is bought all the same."""
+def _pdf(parts: Mapping[str, bytes], name: str) -> bytes:
+    """Return a part's PDF, empty without one."""
     try:
-        return pdf.checked(parts.get("cn23", b""))
+        return pdf.checked(parts.get(name, b""))
     except UnreadableError:
         return b""
 
@@ -139,6 +154,12 @@ def string_of(document: Json, name: str) -> str:
     """Return a text or a whole number as text, empty for anything else."""
     value = document.get(name)
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+
+
+def integer_of(value: Any) -> int | None:
+    """Return a whole number, as such or as text; None for anything else."""
+    text = str(value).removesuffix(".0") if type(value) in (int, float, str) else ""
+    return int(text) if _INTEGER.fullmatch(text) else None
 
 
 def objects_of(document: Json, name: str) -> list[Json]:

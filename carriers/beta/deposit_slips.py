@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from carriers import pdf
-from carriers.beta.answers import OK, error_of, errors_of, parts_of, string_of
+from carriers.beta.answers import OK, error_of, errors_of, integer_of, parts_of, string_of
 from carriers.beta.credentials import account_field, contract, field_list
 from carriers.beta.parties import CARRIER
 from carriers.errors import CarrierUnavailable, RequestRejected
@@ -31,7 +31,7 @@ def message(tracking_numbers: Sequence[str], credentials: Credentials) -> dict[s
 
 def read_slip(answer: Answer, *, tracking_numbers: Sequence[str], redactor: Redactor) -> DepositSlip:
     """Return the slip; raises the error of the answer's messages, UnreadableError if there is neither."""
-    parts, document = parts_of(answer)
+    parts, document = parts_of(answer, "deliveryPaper")
     errors = errors_of(document, answer.status)
     if errors:
         refused = next((error for error in errors if error.code == _INVALID_PARCEL), None)
@@ -56,7 +56,5 @@ def _invalid(text: str, tracking_numbers: Sequence[str]) -> RequestRejected:
 
 
 def _published_at(header: Any) -> datetime | None:
-    milliseconds = header.get("publishingDate")
-    if type(milliseconds) is not int or not 0 < milliseconds < LATEST_MS:  # true is an int, too
-        return None
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    milliseconds = integer_of(header.get("publishingDate")) or 0
+    return datetime.fromtimestamp(milliseconds / 1000, UTC) if 0 < milliseconds < LATEST_MS else None

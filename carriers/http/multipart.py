@@ -2,6 +2,7 @@
 
 import base64
 import re
+from collections.abc import Sequence
 from email.message import Message
 from email.parser import BytesHeaderParser
 from typing import Final
@@ -11,23 +12,32 @@ from carriers.http.messages import Answer, UnreadableError
 
 MAX_PARTS: Final = 8
 MAX_HEADER_LENGTH: Final = 1000  # also of all headers of a part
+STARTS: Final = (b"{", b"%PDF-")  # of the parts that are looked for
 _HEAD_END: Final = re.compile(rb"\r?\n\r?\n")
 _DELIMITER_END: Final = re.compile(rb"--|[ \t]*(?:\r?\n|\Z)")
 
 
 def is_multipart(answer: Answer) -> bool:
-    """Return true if the answer is declared as multipart."""
-    return answer.content_type.lower().startswith("multipart/")
+    """Return true if the answer is declared as multipart, and is no JSON."""
+    return answer.content_type.lower().startswith("multipart/") and not answer.body.lstrip().startswith(b"{")
 
 
-def parts_by_id(answer: Answer) -> dict[str, bytes]:
+def parts_by_id(answer: Answer, expected: Sequence[str]) -> dict[str, bytes]:
     """Return the bytes of each part by its Content-ID, without the angle brackets; raises UnreadableError.
 
     Lines may end without a carriage return. A part without a boundary after it was truncated: it is left out, as is
-    a part whose headers have no end. The other parts are kept.
+    a part whose headers have no end. The other parts are kept, the first of each id. Parts without one, JSON first and
+    then PDFs, have those of the `expected` ids that no other has, in their order.
     """
     parts = _split(answer.body, b"--" + _boundary(answer.content_type))
-    return dict(found for part in parts[1:] if (found := _part(part)))
+    found = [named for part in parts[1:] if (named := _part(part))]
+    by_id = {id_: body for id_, body in reversed(found) if id_}
+    nameless = sorted((body for id_, body in found if not id_), key=_rank)
+    return by_id | dict(zip((id_ for id_ in expected if id_ not in by_id), nameless, strict=False))
+
+
+def _rank(body: bytes) -> int:
+    return next((rank for rank, start in enumerate(STARTS) if body.lstrip().startswith(start)), len(STARTS))
 
 
 def _split(body: bytes, delimiter: bytes) -> list[bytes]:
@@ -63,7 +73,7 @@ def _part(part: bytes) -> tuple[str, bytes] | None:
         body = _decoded(body)
     if head.get_content_type() == "application/json":
         body = as_utf_8(body, charset_of(str(head["Content-Type"])))
-    return str(head.get("Content-ID", "")).strip().strip("<>"), body
+    return str(head.get("Content-ID", "")).strip().strip('"<>'), body
 
 
 def _decoded(content: bytes) -> bytes:

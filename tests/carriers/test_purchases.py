@@ -150,11 +150,15 @@ def test_linked_calls_of_beta_name_their_followers(serve: Serve) -> None:
     ]
 
 
-def test_version_31_of_beta_and_its_warnings_are_read(serve: Serve) -> None:
-    server = serve(always(http(answer_file("beta_version_31.multipart"), content_type=MULTIPART)))
+@pytest.mark.parametrize(
+    ("said", "warning"), [('"Le champ a été tronqué"', "Le champ a été tronqué"), ("null", "30219")]
+)
+def test_version_31_of_beta_and_its_warnings_are_read(serve: Serve, said: str, warning: str) -> None:
+    answer = answer_file("beta_version_31.multipart").replace('"Le champ a été tronqué"'.encode(), said.encode())
+    server = serve(always(http(answer, content_type=MULTIPART)))
     label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
     assert label.tracking_numbers == ("6A12345678905",)
-    assert label.warnings == ("Le champ a été tronqué",)
+    assert label.warnings == (warning,)
 
 
 @pytest.mark.parametrize(

@@ -144,9 +144,11 @@ def test_every_shape_of_an_answer_of_beta_is_read(
     assert type(refusal(serve, "beta", beta_refusal(document, status))) is error
 
 
-def test_a_refusal_of_beta_may_come_as_multipart(serve: Serve) -> None:
-    part = b"\r\n--uuid:0f4a\r\nContent-ID: <jsonInfos>\r\n\r\n" + json.dumps(messages("30401")).encode()
-    failure = refusal(serve, "beta", http(part + b"\r\n--uuid:0f4a--", 400, MULTIPART))
+@pytest.mark.parametrize(
+    ("head", "end"), [(b"\r\n--uuid:0f4a\r\nContent-ID: <jsonInfos>\r\n\r\n", b"\r\n--uuid:0f4a--"), (b"\r\n", b"")]
+)
+def test_a_refusal_of_beta_may_come_as_multipart_or_be_said_to(serve: Serve, head: bytes, end: bytes) -> None:
+    failure = refusal(serve, "beta", http(head + json.dumps(messages("30401")).encode() + end, 400, MULTIPART))
     assert type(failure) is PickupPointRejected
 
 

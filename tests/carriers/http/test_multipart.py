@@ -1,6 +1,7 @@
 """Beta's multipart answers in every readable form, because the label in them was paid for."""
 
 import base64
+import re
 
 import pytest
 
@@ -35,6 +36,17 @@ def test_the_boundary_is_the_parameter_of_that_name(serve: Serve, content_type: 
     assert bought(serve, BODY, content_type) == PurchasedLabel((NUMBER,), {NUMBER: PDF})
 
 
+def nameless(body: bytes, name: bytes = rb"\w+") -> bytes:
+    """Return the answer with parts that have no Content-ID."""
+    return re.sub(rb"Content-ID: <%s>\r\n" % name, b"", body)
+
+
+def backwards(body: bytes) -> bytes:
+    """Return the answer with its parts in the other order."""
+    start, infos, label, end = body.split(b"--uuid:0f4a")
+    return b"--uuid:0f4a".join((start, label, infos, end))
+
+
 def plain_lines(body: bytes) -> bytes:
     return body.replace(b"\r\n", b"\n")
 
@@ -49,9 +61,16 @@ def plain_lines(body: bytes) -> bytes:
         plain_lines(BODY).removeprefix(b"\n"),
         BODY.replace(b"--uuid:0f4a\r\n", b"--uuid:0f4a \t\r\n"),
         BODY.removesuffix(b"--") + b"\r\n",  # a boundary like the others ends the last part, too
+        nameless(BODY),
+        nameless(BODY, b"label"),
+        nameless(BODY, b"jsonInfos"),
+        nameless(backwards(BODY)),
+        nameless(BODY).replace(b"--uuid:0f4a\r\n", b"--uuid:0f4a\r\n\r\nmore\r\n--uuid:0f4a\r\n"),
+        BODY.replace(b"<label>", b'"<label>"'),
+        BODY.removesuffix(b"--") + b"\r\nContent-ID: <label>\r\n\r\nanother\r\n--uuid:0f4a--",
     ],
 )
-def test_all_line_endings_are_read(serve: Serve, body: bytes) -> None:
+def test_every_form_of_the_body_is_read(serve: Serve, body: bytes) -> None:
     assert bought(serve, body) == PurchasedLabel((NUMBER,), {NUMBER: PDF})
 
 
