@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from carriers.beta.answers import OK, check_status, document_of, objects_of, string_of
-from carriers.beta.credentials import own_number
+from carriers.beta.credentials import login, own_number
 from carriers.beta.parties import CARRIER
 from carriers.errors import CredentialsRejected
 from carriers.http.messages import Answer, UnreadableError
@@ -13,7 +13,6 @@ from carriers.redaction import Redactor
 from carriers.shipment import Credentials
 
 OPERATION: Final = "additionalinformations"
-HEADERS: Final = MappingProxyType({"Content-Type": "application/json"})
 # The answer's fields, in the words of the staff's pages.
 FLAGS: Final = MappingProxyType(
     {
@@ -33,9 +32,8 @@ MAX_SITES: Final = 20
 
 def message(credentials: Credentials) -> dict[str, Any]:
     """Return the request: the credentials and, where calls say it, the account's own number."""
-    number, login = own_number(credentials), {"login": credentials.account_number, "password": credentials.password}
-    credential = {"apiKey": credentials.api_key} if credentials.api_key else login
-    return {"credential": credential, **({"partnerClientCode": number} if number else {})}
+    number = own_number(credentials)
+    return {"credential": login(credentials), **({"partnerClientCode": number} if number else {})}
 
 
 def read_facts(answer: Answer, *, redactor: Redactor) -> dict[str, str]:

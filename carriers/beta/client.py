@@ -1,7 +1,6 @@
 """The client of beta, the postal carrier: JSON requests, multipart answers, one call for each parcel, no queries."""
 
 import hashlib
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +16,7 @@ from carriers.base import Carrier, errors_with
 from carriers.beta import account, contract_checks, delivery, deposit_slips, points
 from carriers.beta import credentials as beta_credentials
 from carriers.beta import messages as beta_message
-from carriers.beta.answers import Parcel, read_check, read_parcel
+from carriers.beta.answers import Parcel, numbers_of, pdfs_of, read_check, read_parcel
 from carriers.beta.customs import DESCRIPTION_LENGTH
 from carriers.beta.parties import CARRIER, sender
 from carriers.client import Service
@@ -111,7 +110,11 @@ class Beta(Carrier):
         is_declared = any("customsDeclarations" in body["letter"] for body in bodies)
         is_form_missing = is_declared and not all(parcel.customs_form for parcel in made)
         return PurchasedLabel(
-            _numbers(made), _pdfs(made), tuple(warnings), is_customs_form_missing=is_form_missing, pickup_point=point
+            numbers_of(made),
+            pdfs_of(made),
+            tuple(warnings),
+            is_customs_form_missing=is_form_missing,
+            pickup_point=point,
         )
 
     def check_shipment(self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> None:
@@ -125,12 +128,12 @@ class Beta(Carrier):
 
         Raise all that is refused, once what several parcels are refused for alike, such as the address.
         """
-        redactor, day = Redactor(credentials, shipment), shipping_day(shipment)
+        redactor = Redactor(credentials, shipment)
         found: list[Rejected] = []
         for index, body in enumerate(_bodies(shipment, credentials, point)):
             # The followers that a master names do not exist, so none is linked.
-            message = beta_message.message(body, credentials, {}, day)
-            request = self._request(contract_checks.OPERATION, message, credentials, CarrierUnavailable)
+            message = beta_message.message(body, shipment, credentials)
+            request = beta_message.request(self._endpoint.url, contract_checks.OPERATION, message, credentials)
             read = partial(read_check, redactor=redactor, index=index)
             try:
                 refusal = self._verdict(request, credentials, index, deadline, read)
@@ -171,8 +174,8 @@ class Beta(Carrier):
         depot = self._depot(credentials, deadline)
         if not depot:
             return None
-        body = _encoded(delivery.message(place.zip_code, depot, shipping_day(shipment), credentials))
-        request = Request(delivery.OPERATION, url, body, account.HEADERS, CarrierUnavailable)
+        body = delivery.message(place.zip_code, depot, shipping_day(shipment), credentials)
+        request = beta_message.query(delivery.OPERATION, url, body)
         read = partial(delivery.read_day, redactor=Redactor(credentials, shipment))
         with self._call(request.operation, credentials, deadline, service=Service.CONTRACT_CHECKS) as left:
             return self._exchange(request, left, read)
@@ -191,9 +194,8 @@ class Beta(Carrier):
         """Make a deposit slip; its PDF can't be fetched again."""
         beta_credentials.check(credentials)
         body = deposit_slips.message(tracking_numbers, credentials)
-        request = self._request(deposit_slips.OPERATION, body, credentials, CarrierUnavailable)
-        redactor = Redactor(credentials)
-        read = partial(deposit_slips.read_slip, tracking_numbers=tracking_numbers, redactor=redactor)
+        request = beta_message.request(self._endpoint.url, deposit_slips.OPERATION, body, credentials)
+        read = partial(deposit_slips.read_slip, tracking_numbers=tracking_numbers, redactor=Redactor(credentials))
         with self._call(deposit_slips.OPERATION, credentials, service=Service.DEPOSIT_SLIPS) as deadline:
             return self._exchange(request, deadline, read)
 
@@ -207,8 +209,7 @@ class Beta(Carrier):
         if self._endpoint.account_url is None:
             return None
         beta_credentials.check(credentials)
-        body = _encoded(account.message(credentials))
-        request = Request(account.OPERATION, self._endpoint.account_url, body, account.HEADERS, CarrierUnavailable)
+        request = beta_message.query(account.OPERATION, self._endpoint.account_url, account.message(credentials))
         with self._call(account.OPERATION, credentials, deadline, service=Service.CONTRACT_CHECKS) as left:
             return self._exchange(request, left, partial(read, redactor=Redactor(credentials)))
 
@@ -219,21 +220,11 @@ class Beta(Carrier):
         with self._call(operation, credentials, service=Service.CONTRACT_CHECKS) as deadline:
 
             def validate(body: beta_message.Json, sample: Shipment) -> None:
-                message = beta_message.message(body, credentials, {}, shipping_day(sample))
-                request = self._request(operation, message, credentials, CarrierUnavailable)
+                message = beta_message.message(body, sample, credentials)
+                request = beta_message.request(self._endpoint.url, operation, message, credentials)
                 self._exchange(request, deadline, partial(read_check, redactor=Redactor(credentials, sample)))
 
             return contract_checks.findings(terms, validate)
-
-    def _request(
-        self,
-        operation: str,
-        body: beta_message.Json,
-        credentials: Credentials,
-        unanswered_error: type[CarrierError] = OutcomeUnknown,
-    ) -> Request:
-        url = _url(self._endpoint.url, operation)
-        return Request(operation, url, _encoded(body), beta_credentials.headers(credentials), unanswered_error)
 
     def _bought(
         self,
@@ -248,16 +239,16 @@ class Beta(Carrier):
         made: list[Parcel] = []
         for index, body in enumerate(bodies):
             own = deadline.at_most(self._timeout_s) if made else first
-            numbers = _numbers(made)
+            numbers = numbers_of(made)
             links = beta_message.links(shipment, index + 1, numbers)
-            message = beta_message.message(body, credentials, links, shipping_day(shipment))
-            request = self._request(PURCHASE, message, credentials)
+            message = beta_message.message(body, shipment, credentials, links)
+            request = beta_message.request(self._endpoint.url, PURCHASE, message, credentials, OutcomeUnknown)
             read = partial(read_parcel, redactor=redactor, index=index, others=numbers)
             try:
                 made.append(self._exchange(request, own, read))
             except CarrierError as error:
                 error.made_numbers = (*numbers, *error.made_numbers)
-                error.made_pdfs = {**_pdfs(made), **error.made_pdfs}
+                error.made_pdfs = {**pdfs_of(made), **error.made_pdfs}
                 raise
         return made
 
@@ -271,8 +262,8 @@ class Beta(Carrier):
         return points.sells(query.carrier_code, point)
 
     def _ask_points(self, operation: str, body: points.Json, deadline: Deadline, read: Callable[[Answer], T]) -> T:
-        url, headers = _url(str(self._endpoint.points_url), operation), {"Content-Type": "application/json"}
-        return self._exchange(Request(operation, url, _encoded(body), headers, CarrierUnavailable), deadline, read)
+        url = beta_message.url_of(str(self._endpoint.points_url), operation)
+        return self._exchange(beta_message.query(operation, url, body), deadline, read)
 
     def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
         """Look the point up by its code.
@@ -296,7 +287,7 @@ class Beta(Carrier):
         read = partial(points.read_records, redactor=redactor)
         body = points.search(points.query_of(shipment), credentials)
         near = self._ask_points(points.SEARCH, body, deadline, read)
-        return points.point_among(near, code, shipment) or _elsewhere(points.networks_of(near), look_up)
+        return points.point_among(near, code, shipment) or points.elsewhere(near, look_up)
 
 
 def _digest(request: Request, credentials: Credentials, index: int) -> bytes:
@@ -306,31 +297,3 @@ def _digest(request: Request, credentials: Credentials, index: int) -> bytes:
 def _bodies(shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> list[beta_message.Json]:
     beta_credentials.check(credentials)
     return beta_message.bodies(shipment, point)
-
-
-def _elsewhere(networks: Sequence[str], look_up: Callable[[str], PickupPoint]) -> PickupPoint:
-    """Look the point up in the networks of the points that were found."""
-    for network in networks:
-        try:
-            return look_up(network)
-        except PickupPointRejected:
-            continue
-    raise points.no_point_near()
-
-
-def _url(base: str, operation: str) -> str:
-    return f"{base.rstrip('/')}/{operation}"
-
-
-def _encoded(body: beta_message.Json) -> bytes:
-    return json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
-
-
-def _numbers(parcels: Sequence[Parcel]) -> tuple[str, ...]:
-    return tuple(parcel.number for parcel in parcels)
-
-
-def _pdfs(parcels: Sequence[Parcel]) -> dict[str, bytes]:
-    """Return the labels by their numbers, then the customs forms."""
-    labels = {parcel.number: parcel.label for parcel in parcels}
-    return labels | {f"{each.number}-customs-form": each.customs_form for each in parcels if each.customs_form}

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from carriers.beta.parties import CARRIER
 from carriers.errors import CredentialsRejected
 from carriers.shipment import Credentials
 
+HEADERS: Final = MappingProxyType({"Content-Type": "application/json"})
 _HEADER_VALUE: Final = re.compile(r"[!-~]+")
 
 
@@ -21,8 +23,7 @@ def check(credentials: Credentials) -> None:
 
 def headers(credentials: Credentials) -> Mapping[str, str]:
     """Return the headers of a call of the label service."""
-    named = {"Content-Type": "application/json"}
-    return named | {"apiKey": credentials.api_key} if credentials.api_key else named
+    return {**HEADERS, **({"apiKey": credentials.api_key} if credentials.api_key else {})}
 
 
 def contract(credentials: Credentials) -> dict[str, str]:
@@ -30,6 +31,13 @@ def contract(credentials: Credentials) -> dict[str, str]:
     if credentials.api_key:
         return {}
     return {"contractNumber": credentials.account_number, "password": credentials.password}
+
+
+def login(credentials: Credentials, name: str = "login") -> dict[str, str]:
+    """Return what a body of the other services says of the contract; `name` is what they call its number."""
+    if credentials.api_key:
+        return {"apiKey": credentials.api_key}
+    return {name: credentials.account_number, "password": credentials.password}
 
 
 def own_number(credentials: Credentials) -> str:

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from typing import Any, Final
 
 from carriers.beta.answers import OK, check_status, document_of, objects_of, string_of
-from carriers.beta.credentials import own_number
+from carriers.beta.credentials import login, own_number
 from carriers.beta.parties import CARRIER
 from carriers.errors import CarrierUnavailable
 from carriers.http.messages import Answer, UnreadableError
@@ -30,10 +30,8 @@ def depot_of(document: Mapping[str, Any]) -> str:
 def message(zip_code: str, depot: str, day: date, credentials: Credentials) -> dict[str, Any]:
     """Return the request for the day of arrival of a parcel that is handed in on a day."""
     number = own_number(credentials)
-    login = {"login": credentials.account_number, "password": credentials.password}
-    own = {"apiKey": credentials.api_key} if credentials.api_key else login
     return {
-        "credentials": own | ({"partnerClientCode": number} if number else {}),
+        "credentials": login(credentials) | ({"partnerClientCode": number} if number else {}),
         "data": {"zipCodeDest": zip_code, "regateDepart": depot, "depositDate": day.isoformat()},
     }
 

@@ -1,19 +1,21 @@
-"""Build beta's label requests from a shipment: one for each parcel."""
+"""Build beta's requests: those for labels from a shipment, one for each parcel."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
 from decimal import ROUND_UP, Decimal
 from types import MappingProxyType
 from typing import Any, Final
 
 from carriers.beta import options, parties
-from carriers.beta.credentials import account_field, contract, field_list
+from carriers.beta.credentials import HEADERS, account_field, contract, field_list, headers
 from carriers.beta.customs import Declaration, check_duties, declarations, is_ddp
 from carriers.beta.parties import CARRIER, LINE_LENGTH
-from carriers.errors import RequestRejected
+from carriers.errors import CarrierError, CarrierUnavailable, RequestRejected
+from carriers.http.messages import Request
 from carriers.products import BETA_OVERSEAS, MAINLAND, PRODUCTS, Product
 from carriers.shipment import Credentials, Package, PickupPoint, Shipment
+from carriers.shipping_day import shipping_day
 from carriers.text import CarrierField, fitting, to_latin
 from carriers.validation import all_of, route_of
 
@@ -53,16 +55,40 @@ def bodies(shipment: Shipment, point: PickupPoint | None = None) -> list[Json]:
     ]
 
 
-def message(body: Json, credentials: Credentials, links: Fields, shipping_day: date) -> Json:
+def message(body: Json, shipment: Shipment, credentials: Credentials, links: Fields | None = None) -> Json:
     """Return the body of one call; the carrier refuses a day that is over when the call arrives."""
-    service = body["letter"]["service"] | {"depositDate": shipping_day.isoformat()}
-    fields = links | body["fields"] | account_field(credentials)
+    service = body["letter"]["service"] | {"depositDate": shipping_day(shipment).isoformat()}
+    fields = (links or {}) | body["fields"] | account_field(credentials)
     return {
         **contract(credentials),
         "outputFormat": body["outputFormat"],
         "letter": body["letter"] | {"service": service},
         **field_list(fields),
     }
+
+
+def request(
+    base_url: str,
+    operation: str,
+    body: Json,
+    credentials: Credentials,
+    unanswered_error: type[CarrierError] = CarrierUnavailable,
+) -> Request:
+    """Return a call of the label service, whose headers may have the credentials."""
+    return Request(operation, url_of(base_url, operation), _encoded(body), headers(credentials), unanswered_error)
+
+
+def query(operation: str, url: str, body: Json) -> Request:
+    """Return a call of another service, with the credentials in the body; it makes nothing."""
+    return Request(operation, url, _encoded(body), HEADERS, CarrierUnavailable)
+
+
+def url_of(base_url: str, operation: str) -> str:
+    return f"{base_url.rstrip('/')}/{operation}"
+
+
+def _encoded(body: Json) -> bytes:
+    return json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
 
 
 def links(shipment: Shipment, rank: int, followers: Sequence[str]) -> Fields:

@@ -1,15 +1,15 @@
 """beta's point service: look up a pickup point by its code, abroad by way of a search, and search those of a place."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from decimal import ROUND_UP, Decimal
 from types import MappingProxyType
 from typing import Any, Final
 
-from carriers.beta.answers import OK, check_status, document_of, objects_of, string_of
-from carriers.beta.credentials import own_number
+from carriers.beta.answers import OK, check_status, document_of, integer_of, objects_of, string_of
+from carriers.beta.credentials import login, own_number
 from carriers.beta.parties import CARRIER, zip_code_of
 from carriers.beta.point_refusals import POINT_REFUSALS, SEARCH_REFUSALS
 from carriers.beta.refusals import is_failure
@@ -26,7 +26,8 @@ LOOK_UP: Final = "findPointRetraitAcheminementByID"
 SEARCH: Final = "findRDVPointRetraitAcheminement"
 ALL_KINDS: Final = "1"  # of `filterRelay`
 POST_OFFICES: Final = "0"  # of which alone take heavy parcels
-AT_HOME, ABROAD = "0", "1"  # of `optionInter`; Monaco is abroad
+HOME: Final = "FR"  # Monaco is abroad
+AT_HOME, ABROAD = "0", "1"  # of `optionInter`
 # The kinds that a contract's code takes; HD takes every one.
 _POST_OFFICES: Final = frozenset({"BPR", "ACP", "CDI"})
 TAKEN: Final = MappingProxyType(
@@ -40,7 +41,6 @@ GRAMS: Final = 1000
 UNKNOWN: Final = "124"  # the code of a wrong id
 PICKUP_POINT_CODE: Final = re.compile(r"[0-9]{6}")
 _CLEANER: Final = Redactor(Credentials())  # JSON may have characters that no database keeps
-_INTEGER: Final = re.compile(r"-?[0-9]{1,15}", re.ASCII)
 
 Json = dict[str, Any]
 Record = Mapping[str, Any]
@@ -48,15 +48,9 @@ Record = Mapping[str, Any]
 
 def look_up(code: str, shipment: Shipment, credentials: Credentials, network: str = "") -> Json:
     """Return the request for one point; abroad the service does not know it without its network."""
-    body = {
-        **_contract(credentials),
-        "id": code,
-        "date": _day(shipment),
-        "weight": _grams(max(package.weight_kg for package in shipment.packages)),
-        "filterRelay": POST_OFFICES if query_of(shipment).is_heavy else ALL_KINDS,
-        "langue": LANGUAGE,
-    }
-    return body | ({"reseau": network} if network else {})
+    query = query_of(shipment)
+    said = {"reseau": network} if network else {}
+    return {**_shared(query, credentials), "id": code, "date": _day(query), "langue": LANGUAGE, **said}
 
 
 def query_of(shipment: Shipment) -> PointQuery:
@@ -77,33 +71,30 @@ def search(query: PointQuery, credentials: Credentials) -> Json:
     """Return the request for the points near a place; a postal code has letters and digits only."""
     place = Party("", "", "", query.zip_code, query.city, query.country_code)
     return {
-        **_contract(credentials),
+        **_shared(query, credentials),
         **({"address": query.address1} if query.address1 else {}),
         "zipCode": re.sub(r"[^A-Za-z0-9]", "", zip_code_of(place)),
         "city": query.city,
         "countryCode": query.country_code,
-        "shippingDate": query.day.strftime("%d/%m/%Y"),
-        "weight": None if query.weight_kg is None else _grams(query.weight_kg),
-        "filterRelay": POST_OFFICES if query.is_heavy else ALL_KINDS,
-        "optionInter": AT_HOME if query.country_code == "FR" else ABROAD,
+        "shippingDate": _day(query),
+        "optionInter": AT_HOME if query.country_code == HOME else ABROAD,
         "lang": LANGUAGE,
     }
 
 
 def _contract(credentials: Credentials) -> Json:
     number = own_number(credentials)
-    said = {"codTiersPourPartenaire": number} if number else {}
-    if credentials.api_key:
-        return {"apiKey": credentials.api_key, **said}
-    return {"accountNumber": credentials.account_number, "password": credentials.password, **said}
+    return login(credentials, "accountNumber") | ({"codTiersPourPartenaire": number} if number else {})
 
 
-def _grams(weight_kg: Decimal) -> str:
-    return str((weight_kg * GRAMS).to_integral_value(ROUND_UP))
+def _shared(query: PointQuery, credentials: Credentials) -> Json:
+    grams = None if query.weight_kg is None else (query.weight_kg * GRAMS).to_integral_value(ROUND_UP)
+    filter_ = POST_OFFICES if query.is_heavy else ALL_KINDS
+    return {**_contract(credentials), "weight": grams and str(grams), "filterRelay": filter_}
 
 
-def _day(shipment: Shipment) -> str:
-    return shipping_day(shipment).strftime("%d/%m/%Y")
+def _day(query: PointQuery) -> str:
+    return query.day.strftime("%d/%m/%Y")
 
 
 def read_point(answer: Answer, *, code: str, shipment: Shipment, redactor: Redactor) -> PickupPoint:
@@ -151,16 +142,14 @@ def point_among(records: Sequence[Record], code: str, shipment: Shipment) -> Pic
     return None
 
 
-def networks_of(records: Sequence[Record]) -> list[str]:
-    """Return the networks of the points, each once."""
-    return list(filter(None, dict.fromkeys(string_of(record, "reseau") for record in records)))
-
-
-def no_point_near() -> PickupPointRejected:
-    """Return the error for a point abroad that neither the search nor the networks in its answer show."""
+def elsewhere(records: Sequence[Record], look_up: Callable[[str], PickupPoint]) -> PickupPoint:
+    """Look a point up in the networks of those that a search shows; raises PickupPointRejected."""
+    for network in filter(None, dict.fromkeys(string_of(record, "reseau") for record in records)):
+        with suppress(PickupPointRejected):
+            return look_up(network)
     problem = "the carrier finds no such pickup point near the recipient"
     remedy = "let the customer choose another one, or correct the recipient's postal code and city"
-    return PickupPointRejected(CARRIER, f"{problem}; {remedy}", field=POINT)
+    raise PickupPointRejected(CARRIER, f"{problem}; {remedy}", field=POINT)
 
 
 def _checked(answer: Answer, redactor: Redactor, refusals: Mapping[str, Refusal] = POINT_REFUSALS) -> Mapping[str, Any]:
@@ -204,7 +193,7 @@ def _point(point: Record, country_code: str, day: date) -> PickupPoint:
     def text(name: str) -> str:
         return _CLEANER.text(string_of(point, name))
 
-    distance_m = _integer(point.get("distanceEnMetre"))
+    distance_m = integer_of(point.get("distanceEnMetre"))
     found = PickupPoint(
         code=text("identifiant"),
         name=text("nom"),
@@ -248,14 +237,8 @@ def _is_in_season(point: Record, day: date) -> bool:
     return first <= today <= last if first <= last else not last < today < first
 
 
-def _integer(value: Any) -> int | None:
-    """Return a whole number, as such or as text; None for anything else."""
-    text = str(value).removesuffix(".0") if type(value) in (int, float, str) else ""
-    return int(text) if _INTEGER.fullmatch(text) else None
-
-
 def _kilograms(value: Any) -> Decimal | None:
-    grams = _integer(value)
+    grams = integer_of(value)
     return Decimal(grams) / GRAMS if grams and grams > 0 else None
 
 
@@ -267,7 +250,7 @@ def _closures(point: Record) -> Iterator[tuple[date, date]]:
 
 
 def _date(value: Any) -> date:
-    epoch_ms = _integer(value)
+    epoch_ms = integer_of(value)
     if epoch_ms is None:
         raise ValueError("not a time")
     return datetime.fromtimestamp(epoch_ms / 1000, PARIS).date()

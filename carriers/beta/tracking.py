@@ -1,6 +1,5 @@
 """beta's timeline service: the history of a parcel, asked with the shop's contract."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -11,11 +10,13 @@ from typing import Any, Final
 from anyascii import anyascii
 
 from carriers.beta.answers import REFUSED_CREDENTIALS, document_of, objects_of, string_of
+from carriers.beta.credentials import check, login
+from carriers.beta.messages import query
 from carriers.beta.parties import CARRIER
 from carriers.beta.refusals import BUSY
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, Refusal
 from carriers.events import code_of, in_order, moment_of, number_of, place_of, read_codes, text_of
-from carriers.http.messages import Answer, Request, UnreadableError
+from carriers.http.messages import Answer, UnreadableError
 from carriers.products import PARIS
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials
@@ -70,25 +71,15 @@ class BetaTracker(Tracker):
 
     def track(self, tracking_number: str, credentials: Credentials | None = None) -> TrackingAnswer:
         """Ask for one parcel; a number that cannot be beta's is unknown without a question."""
-        contract = _contract(credentials)
+        credentials = credentials or Credentials()
+        check(credentials)
         number = number_of(tracking_number)
         if not number:
             return TrackingAnswer(tracking_number, is_known=False)
-        content = json.dumps({**contract, "parcelNumber": number, "lang": LANGUAGE}).encode()
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        request = Request(TIMELINE, self._url, content, headers, CarrierUnavailable)
-        redactor = Redactor(credentials or Credentials())
+        request = query(TIMELINE, self._url, {**login(credentials), "parcelNumber": number, "lang": LANGUAGE})
+        read = partial(_read, number=number, asked=tracking_number, redactor=Redactor(credentials))
         with self._call(TIMELINE, credentials) as deadline:
-            read = partial(_read, number=number, asked=tracking_number, redactor=redactor)
             return self._exchange(request, deadline, read)
-
-
-def _contract(credentials: Credentials | None) -> Mapping[str, str]:
-    if credentials and credentials.api_key:
-        return {"apiKey": credentials.api_key}
-    if credentials and credentials.account_number and credentials.password:
-        return {"login": credentials.account_number, "password": credentials.password}
-    raise CredentialsRejected(CARRIER, "a contract number with its password, or an API key, is needed")
 
 
 def _read(answer: Answer, *, number: str, asked: str, redactor: Redactor) -> TrackingAnswer:

@@ -19,7 +19,7 @@ from tests.carriers.support.beta import bodies, fields_of, labels
 from tests.carriers.support.pdfs import merged
 from tests.carriers.support.sandbox import order, received
 from tests.carriers.support.servers import MULTIPART, always, answer_file, http
-from tests.carriers.support.shipments import CREDENTIALS, MONDAY, client, shipment
+from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 
 WORLD = "beta_domicile_signature_monde"
 SIGNED_OVERSEAS, UNSIGNED_OVERSEAS = "beta_domicile_signature_outre_mer", "beta_domicile_sans_signature_outre_mer"
@@ -39,8 +39,8 @@ def swiss(count: int = 1) -> Shipment:
 def sent(product_code: str, country_code: str, count: int = 1, **changes: Any) -> list[dict[str, Any]]:
     """Return the requests of an order."""
     recipient = {"country_code": country_code, **changes.pop("recipient", {})}
-    made = beta_message.bodies(shipment(product_code, count, recipient=recipient, **changes))
-    return [beta_message.message(body, CREDENTIALS["beta"], {}, MONDAY.date()) for body in made]
+    ordered = shipment(product_code, count, recipient=recipient, **changes)
+    return [beta_message.message(body, ordered, CREDENTIALS["beta"]) for body in beta_message.bodies(ordered)]
 
 
 def articles(body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -87,8 +87,10 @@ def test_one_missing_form_of_several_is_noticed(serve: Serve) -> None:
     assert len(sizes(merged(label))) == 2 + FORM_PAGES
 
 
-def test_a_form_that_was_not_asked_for_is_kept_too(serve: Serve) -> None:
-    server = serve(always(*labels(1, "customs")))
+@pytest.mark.parametrize("head", [b"Content-ID: <", b"X-ID: <"])  # the page's order tells, too, which is the form
+def test_a_form_that_was_not_asked_for_is_kept_too(serve: Serve, head: bytes) -> None:
+    answer = answer_file("beta_customs_1.multipart").replace(b"Content-ID: <", head)
+    server = serve(always(http(answer, content_type=MULTIPART)))
     label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
     assert len(sizes(merged(label))) == 1 + FORM_PAGES
     assert not label.is_customs_form_missing
