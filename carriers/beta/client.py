@@ -279,9 +279,10 @@ class Beta(Carrier):
             return self._ask_points(points.LOOK_UP, body, deadline, read)
 
         country_code = shipment.recipient.country_code
-        if country_code in MAINLAND:
+        if country_code == points.HOME:
             return look_up()
-        if network := self._points.network_of((country_code, code)):
+        network = self._points.network_of((country_code, code))
+        if network or country_code in MAINLAND:  # Monaco's points may need none
             with suppress(PickupPointRejected):
                 return look_up(network)
         read = partial(points.read_records, redactor=redactor)

@@ -302,6 +302,14 @@ def test_a_point_elsewhere_in_the_country_is_looked_up_in_the_networks_found(ser
     assert (look_up["id"], look_up["reseau"]) == ("840777", "X00")
 
 
+def test_a_point_in_monaco_is_looked_up_without_a_network_and_else_as_abroad(serve: Serve) -> None:
+    around = answer_file("beta_points.json").replace(b'"ES"', b'"MC"')
+    services = Services(serve, [refused(124), http(around, content_type=JSON)])
+    assert buy(services, recipient={"country_code": "MC"})["companyName"] == "Papelería Atocha"
+    look_up, search = bodies(services.points)
+    assert ("reseau" in look_up, search["optionInter"]) == (False, "1")
+
+
 def near(**changes: Any) -> bytes:
     """Return the recorded answer of a search, with other values in its first record; None leaves one out."""
     document = json.loads(answer_file("beta_points.json"))
