@@ -35,7 +35,7 @@ from carriers.http.messages import Answer, Request
 from carriers.pickup_points import DAY_S, PointQuery
 from carriers.products import MAINLAND, PRODUCTS
 from carriers.redaction import Redactor
-from carriers.shipment import Credentials, CredentialsShape, DepositSlip, Party, PickupPoint, PurchasedLabel, Shipment
+from carriers.shipment import Credentials, DepositSlip, Party, PickupPoint, PurchasedLabel, Shipment
 from carriers.shipping_day import shipping_day
 
 PURCHASE: Final = "generateLabel"
@@ -63,13 +63,7 @@ class Beta(Carrier):
     product_code = re.compile(r"[A-Za-z0-9]{1,8}")
     has_services = False
     max_goods_length = DESCRIPTION_LENGTH
-    credentials_shape = CredentialsShape(
-        re.compile(r"[A-Za-z0-9]{1,64}"),
-        re.compile(r"[!-~]{1,200}"),
-        "a contract number of letters and digits, and a password or an API key of printable ASCII without spaces",
-        takes_api_key=True,
-        takes_parent=True,
-    )
+    credentials_shape = beta_credentials.SHAPE
     sandbox_paths = MappingProxyType(
         {
             "url": "/beta/2.0",

@@ -7,9 +7,16 @@ from typing import Final
 
 from carriers.beta.parties import CARRIER
 from carriers.errors import CredentialsRejected
-from carriers.shipment import Credentials
+from carriers.shipment import Credentials, CredentialsShape
 
 HEADERS: Final = MappingProxyType({"Content-Type": "application/json"})
+SHAPE: Final = CredentialsShape(
+    re.compile(r"[A-Za-z0-9]{1,64}"),
+    re.compile(r"[!-~]{1,200}"),
+    "a contract number of letters and digits, and a password or an API key of printable ASCII without spaces",
+    takes_api_key=True,
+    takes_parent=True,
+)
 _HEADER_VALUE: Final = re.compile(r"[!-~]+")
 
 

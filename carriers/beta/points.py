@@ -82,15 +82,16 @@ def search(query: PointQuery, credentials: Credentials) -> Json:
     }
 
 
-def _contract(credentials: Credentials) -> Json:
-    number = own_number(credentials)
-    return login(credentials, "accountNumber") | ({"codTiersPourPartenaire": number} if number else {})
-
-
 def _shared(query: PointQuery, credentials: Credentials) -> Json:
+    """Return what both requests say: the contract and the parcel."""
+    number = own_number(credentials)
     grams = None if query.weight_kg is None else (query.weight_kg * GRAMS).to_integral_value(ROUND_UP)
-    filter_ = POST_OFFICES if query.is_heavy else ALL_KINDS
-    return {**_contract(credentials), "weight": grams and str(grams), "filterRelay": filter_}
+    return {
+        **login(credentials, "accountNumber"),
+        **({"codTiersPourPartenaire": number} if number else {}),
+        "weight": grams and str(grams),
+        "filterRelay": POST_OFFICES if query.is_heavy else ALL_KINDS,
+    }
 
 
 def _day(query: PointQuery) -> str:
