@@ -112,7 +112,7 @@ class Search:
                 yield []
                 return
             weight = self.weights[kind]
-            for count in range(min(pieces[kind], high // weight), -1, -1):
+            for count in range(min(pieces[kind], high // weight if weight else pieces[kind]), -1, -1):
                 for lighter in choose(kind + 1, low - count * weight, high - count * weight):
                     yield [count, *lighter]
 
