@@ -32,8 +32,7 @@ MAX_SITES: Final = 20
 
 def message(credentials: Credentials) -> dict[str, Any]:
     """Return the request: the credentials and, where calls say it, the account's own number."""
-    number = own_number(credentials)
-    return {"credential": login(credentials), **({"partnerClientCode": number} if number else {})}
+    return {"credential": login(credentials), **own_number(credentials, "partnerClientCode")}
 
 
 def read_facts(answer: Answer, *, redactor: Redactor) -> dict[str, str]:

@@ -47,19 +47,13 @@ def login(credentials: Credentials, name: str = "login") -> dict[str, str]:
     return {name: credentials.account_number, "password": credentials.password}
 
 
-def own_number(credentials: Credentials) -> str:
-    """Return the account's number if calls say it beside the credentials, else nothing.
+def own_number(credentials: Credentials, name: str = "ACCOUNT_NUMBER") -> dict[str, str]:
+    """Return the account's number, by the name that a call has for it, if it is said beside the credentials.
 
     Accounts of the newer kind and those under a parent are refused without it; a contract number is one already.
     """
-    is_said = credentials.api_key or credentials.parent_account_number
-    return credentials.account_number if is_said else ""
-
-
-def account_field(credentials: Credentials) -> dict[str, str]:
-    """Return the key-value field of the account's number, if there is to be one."""
-    number = own_number(credentials)
-    return {"ACCOUNT_NUMBER": number} if number else {}
+    is_said = credentials.account_number and (credentials.api_key or credentials.parent_account_number)
+    return {name: credentials.account_number} if is_said else {}
 
 
 def field_list(fields: Mapping[str, str]) -> dict[str, object]:

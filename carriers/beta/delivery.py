@@ -29,9 +29,8 @@ def depot_of(document: Mapping[str, Any]) -> str:
 
 def message(zip_code: str, depot: str, day: date, credentials: Credentials) -> dict[str, Any]:
     """Return the request for the day of arrival of a parcel that is handed in on a day."""
-    number = own_number(credentials)
     return {
-        "credentials": login(credentials) | ({"partnerClientCode": number} if number else {}),
+        "credentials": login(credentials) | own_number(credentials, "partnerClientCode"),
         "data": {"zipCodeDest": zip_code, "regateDepart": depot, "depositDate": day.isoformat()},
     }
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from carriers import pdf
 from carriers.beta.answers import OK, error_of, errors_of, integer_of, parts_of, string_of
-from carriers.beta.credentials import account_field, contract, field_list
+from carriers.beta.credentials import contract, field_list, own_number
 from carriers.beta.parties import CARRIER
 from carriers.errors import CarrierUnavailable, RequestRejected
 from carriers.http.messages import Answer, UnreadableError
@@ -19,14 +19,14 @@ LATEST_MS: Final = 10**14
 MAX_PARCELS: Final = 50  # a call; what the carrier's own module sends
 
 _INVALID_PARCEL: Final = "50031"
-_NUMBER: Final = re.compile(r"[A-Za-z0-9]{5,35}")
+_NUMBER: Final = re.compile(r"[A-Za-z0-9]{1,35}")
 _FIRST: Final = re.compile(r"[A-Z0-9]{11,15}")  # a parcel's number in the carrier's text
 
 
 def message(tracking_numbers: Sequence[str], credentials: Credentials) -> dict[str, Any]:
     """Return the body of a call."""
     numbers = {"generateBordereauParcelNumberList": {"parcelsNumbers": list(tracking_numbers)}}
-    return contract(credentials) | numbers | field_list(account_field(credentials))
+    return contract(credentials) | numbers | field_list(own_number(credentials))
 
 
 def read_slip(answer: Answer, *, tracking_numbers: Sequence[str], redactor: Redactor) -> DepositSlip:
@@ -40,7 +40,7 @@ def read_slip(answer: Answer, *, tracking_numbers: Sequence[str], redactor: Reda
         raise error_of(errors, answer.status, redactor, unknown=CarrierUnavailable)
     header = document.get("bordereauHeader")
     number = string_of(header, "bordereauNumber") if isinstance(header, dict) else ""
-    if answer.status != OK or not number or not _NUMBER.fullmatch(number.zfill(5)):
+    if answer.status != OK or not _NUMBER.fullmatch(number):
         raise UnreadableError("the answer is neither a deposit slip nor a refusal")
     return DepositSlip(number, _published_at(header), pdf.checked(parts.get("deliveryPaper", b"")))
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from carriers.beta import options, parties
-from carriers.beta.credentials import HEADERS, account_field, contract, field_list, headers
+from carriers.beta.credentials import HEADERS, contract, field_list, headers, own_number
 from carriers.beta.customs import Declaration, check_duties, declarations, is_ddp
 from carriers.beta.parties import CARRIER, LINE_LENGTH
 from carriers.errors import CarrierError, CarrierUnavailable, RequestRejected
@@ -58,7 +58,7 @@ def bodies(shipment: Shipment, point: PickupPoint | None = None) -> list[Json]:
 def message(body: Json, shipment: Shipment, credentials: Credentials, links: Fields | None = None) -> Json:
     """Return the body of one call; the carrier refuses a day that is over when the call arrives."""
     service = body["letter"]["service"] | {"depositDate": shipping_day(shipment).isoformat()}
-    fields = (links or {}) | body["fields"] | account_field(credentials)
+    fields = (links or {}) | body["fields"] | own_number(credentials)
     return {
         **contract(credentials),
         "outputFormat": body["outputFormat"],

@@ -84,11 +84,10 @@ def search(query: PointQuery, credentials: Credentials) -> Json:
 
 def _shared(query: PointQuery, credentials: Credentials) -> Json:
     """Return what both requests say: the contract and the parcel."""
-    number = own_number(credentials)
     grams = None if query.weight_kg is None else (query.weight_kg * GRAMS).to_integral_value(ROUND_UP)
     return {
         **login(credentials, "accountNumber"),
-        **({"codTiersPourPartenaire": number} if number else {}),
+        **own_number(credentials, "codTiersPourPartenaire"),
         "weight": grams and str(grams),
         "filterRelay": POST_OFFICES if query.is_heavy else ALL_KINDS,
     }
