@@ -13,6 +13,8 @@ from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 
 BODY = answer_file("beta_parcel_1.multipart")
 NUMBER = "6A12345678901"
+NAMELESS = re.sub(rb"Content-ID: .+\r\n", b"", BODY)
+START, INFOS, LABEL, END = NAMELESS.split(b"--uuid:0f4a")
 PDF = BODY[BODY.index(b"%PDF-") :].removesuffix(b"\r\n--uuid:0f4a--")
 
 
@@ -36,15 +38,11 @@ def test_the_boundary_is_the_parameter_of_that_name(serve: Serve, content_type: 
     assert bought(serve, BODY, content_type) == PurchasedLabel((NUMBER,), {NUMBER: PDF})
 
 
-def nameless(body: bytes, name: bytes = rb"\w+") -> bytes:
-    """Return the answer with parts that have no Content-ID."""
-    return re.sub(rb"Content-ID: <%s>\r\n" % name, b"", body)
-
-
-def backwards(body: bytes) -> bytes:
-    """Return the answer with its parts in the other order."""
-    start, infos, label, end = body.split(b"--uuid:0f4a")
-    return b"--uuid:0f4a".join((start, label, infos, end))
+def in_base64(body: bytes) -> bytes:
+    """Return the answer with both parts encoded."""
+    body = body.replace(b"Content-Transfer-Encoding: binary", b"content-transfer-encoding: BASE64")
+    infos = body[body.index(b"{") : body.rindex(b"}}") + 2]
+    return body.replace(infos, base64.encodebytes(infos)).replace(PDF, base64.encodebytes(PDF))
 
 
 def plain_lines(body: bytes) -> bytes:
@@ -61,33 +59,18 @@ def plain_lines(body: bytes) -> bytes:
         plain_lines(BODY).removeprefix(b"\n"),
         BODY.replace(b"--uuid:0f4a\r\n", b"--uuid:0f4a \t\r\n"),
         BODY.removesuffix(b"--") + b"\r\n",  # a boundary like the others ends the last part, too
-        nameless(BODY),
-        nameless(BODY, b"label"),
-        nameless(BODY, b"jsonInfos"),
-        nameless(backwards(BODY)),
-        nameless(BODY).replace(b"--uuid:0f4a\r\n", b"--uuid:0f4a\r\n\r\nmore\r\n--uuid:0f4a\r\n"),
+        NAMELESS,
+        BODY.replace(b"Content-ID: <label>\r\n", b""),
+        BODY.replace(b"Content-ID: <jsonInfos>\r\n", b""),
+        b"--uuid:0f4a".join((START, b"\r\n\r\nmore\r\n", LABEL, INFOS, END)),
         BODY.replace(b"<label>", b'"<label>"'),
+        in_base64(BODY),
+        BODY.replace(b"binary", b"base64"),  # wrongly declared, so taken unchanged
         BODY.removesuffix(b"--") + b"\r\nContent-ID: <label>\r\n\r\nanother\r\n--uuid:0f4a--",
     ],
 )
 def test_every_form_of_the_body_is_read(serve: Serve, body: bytes) -> None:
     assert bought(serve, body) == PurchasedLabel((NUMBER,), {NUMBER: PDF})
-
-
-def in_base64(body: bytes) -> bytes:
-    """Return the answer with both parts encoded."""
-    body = body.replace(b"Content-Transfer-Encoding: binary", b"content-transfer-encoding: BASE64")
-    infos = body[body.index(b"{") : body.rindex(b"}}") + 2]
-    return body.replace(infos, base64.encodebytes(infos)).replace(PDF, base64.encodebytes(PDF))
-
-
-def test_a_part_in_base64_is_decoded(serve: Serve) -> None:
-    assert PDF not in in_base64(BODY)
-    assert bought(serve, in_base64(BODY)) == PurchasedLabel((NUMBER,), {NUMBER: PDF})
-
-
-def test_a_part_wrongly_declared_as_base64_is_taken_unchanged(serve: Serve) -> None:
-    assert bought(serve, BODY.replace(b"binary", b"base64")) == PurchasedLabel((NUMBER,), {NUMBER: PDF})
 
 
 @pytest.mark.parametrize("line", [b"--uuid:0f4ab", b"see --uuid:0f4a", b"--uuid:0f4a b"])
