@@ -15,7 +15,8 @@ from labels.lifecycle import events, metrics, parcels
 from labels.models import IN_CANCELLATION, OPEN, OVER, STORED, LabelState, ShippingLabel
 from labels.pdfs import receipts
 from shops.db import clock
-from shops.db.prepared import PreparedUpdate, argument, pipelined
+from shops.db.bulk import PreparedUpdate
+from shops.db.prepared import argument, pipelined
 from shops.webhooks.outbox import ENDPOINTS
 
 logger = logging.getLogger("labels.purchase")

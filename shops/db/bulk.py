@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 import orjson
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.models import (
     AutoField,
     BooleanField,
@@ -15,13 +15,15 @@ from django.db.models import (
     Field,
     ForeignKey,
     IntegerField,
+    JSONField,
     Model,
     QuerySet,
 )
 from django.db.models.base import ModelState
+from django.db.models.sql import UpdateQuery
 
-from shops.db.fields import JSONTextField
-from shops.db.prepared import Read, send
+from shops.db.fields import JSONTextField, json_text
+from shops.db.prepared import Read, argument, bound, send
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 Prepare = Callable[[Model], Any]
@@ -34,7 +36,7 @@ JSON_ROWS = "SELECT {columns} FROM json_populate_recordset(NULL::{table}, %s)"
 class Layout(NamedTuple):
     """The columns of a model, the function that reads them, and the functions of those not stored as they are."""
 
-    columns: list[str]
+    columns: tuple[str, ...]
     values: Callable[[Model], tuple[Any, ...]]
     prepared: list[tuple[int, Prepare]]
 
@@ -45,7 +47,7 @@ def layout(model: type[Model], names: tuple[str, ...] = ()) -> Layout:
     own: list[Any] = [field for field in model._meta.concrete_fields if is_written(field)]
     fields = [field for field in own if not names or field.name in names]
     prepared = [(place, preparation(field)) for place, field in enumerate(fields) if not is_plain(field)]
-    return Layout([field.column for field in fields], attrgetter(*(field.attname for field in fields)), prepared)
+    return Layout(tuple(field.column for field in fields), attrgetter(*(field.attname for field in fields)), prepared)
 
 
 def is_written(field: Any) -> bool:
@@ -61,8 +63,8 @@ def is_plain(field: Any) -> bool:
 
 
 def preparation(field: Field[Any, Any]) -> Prepare:
-    if isinstance(field, JSONTextField):
-        return lambda row: field.get_prep_value(getattr(row, field.attname))
+    if isinstance(field, JSONTextField) or (isinstance(field, JSONField) and connection.vendor == "postgresql"):
+        return lambda row: json_text(getattr(row, field.attname))
     return lambda row: field.get_db_prep_save(field.pre_save(row, add=True), connection)
 
 
@@ -105,7 +107,7 @@ def insert(rows: Sequence[Model]) -> None:
         insert_values(model, layout(model).columns, map(stored, rows))
 
 
-def insert_values(model: type[Model], columns: Sequence[str], rows: Iterable[list[Any] | tuple[Any, ...]]) -> None:
+def insert_values(model: type[Model], columns: tuple[str, ...], rows: Iterable[list[Any] | tuple[Any, ...]]) -> None:
     """Insert rows of values as they are stored."""
     rows = list(rows)
     with connection.wrap_database_errors, connection.cursor() as cursor:
@@ -129,11 +131,28 @@ class PreparedInsert:
     def start(self, row: Model) -> Read:
         """Execute it; return a function that reads the rows that its ending returns."""
         row._state.adding = False
-        return send(self.sql, stored(row))
+        return send(f"{insertion(self.model, layout(self.model).columns)} {self.ending}", stored(row))
+
+
+class PreparedUpdate:
+    """An update of a row's columns, none a foreign key; `build` returns the row's queryset, an `argument` a value."""
+
+    def __init__(self, build: Callable[[], QuerySet[Any, Any]], *names: str) -> None:
+        self.build = build
+        self.names = names
+
+    def start(self, row: Model, **arguments: Any) -> Read:
+        """Execute it with the row's values; return a function that reads one row if there was one to write to."""
+        sql, parameters = self.compiled
+        values = zip(layout(type(row), self.names).columns, stored(row, self.names), strict=True)
+        return send(sql, bound(parameters, arguments | dict(values)))
 
     @cached_property
-    def sql(self) -> str:
-        return f"{insertion(self.model, layout(self.model).columns)} {self.ending}"
+    def compiled(self) -> tuple[str, Sequence[Any]]:
+        query: Any = self.build().query.chain(UpdateQuery)
+        query.add_update_values({name: argument(name) for name in self.names})
+        sql, parameters = query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
+        return f"{sql} RETURNING 1", parameters
 
 
 def upsert(rows: Sequence[Model], names: tuple[str, ...]) -> None:
@@ -163,7 +182,8 @@ def save(rows: Sequence[Model], names: tuple[str, ...]) -> None:
         cursor.executemany(f"UPDATE {model._meta.db_table} SET {changes} WHERE {key} = %s", values)  # noqa: S608 - its own names  # nosec B608
 
 
-def insertion(model: type[Model], columns: Sequence[str], rows: str = "") -> str:
+@cache
+def insertion(model: type[Model], columns: tuple[str, ...], rows: str = "") -> str:
     table, names = connection.ops.quote_name(model._meta.db_table), listed(columns)
     marks = f"VALUES ({', '.join(['%s'] * len(columns))})"
     return f"INSERT INTO {table} ({names}) {rows.format(table=table, columns=names) or marks}"

@@ -6,9 +6,8 @@ from functools import cached_property
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
-from django.db.models.sql import UpdateQuery
 
 Row = Sequence[Any]
 Read = Callable[[], list[Row]]
@@ -45,12 +44,7 @@ def send(sql: str, values: Sequence[Any] = ()) -> Read:
     own = connections[DEFAULT_DB_ALIAS]
     cursor = own.cursor()
     cursor.execute(sql, values)
-
-    def read() -> list[Row]:
-        with cursor:
-            rows: list[Row] = cursor.fetchall()
-        return rows
-
+    read: Read = cursor.fetchall
     if own.vendor == "postgresql":
         return read
     rows = read()  # a cursor that nobody reads would keep SQLite at what the database was then
@@ -81,26 +75,3 @@ class PreparedQuery:
         compiler = self.build().query.get_compiler(DEFAULT_DB_ALIAS)
         sql, parameters = compiler.as_sql()
         return compiler, sql, parameters, compiler.get_converters([column for column, *_ in compiler.select])
-
-
-class PreparedUpdate:
-    """An update of a row's columns; `build` returns the queryset of the row, with an `argument` for each value."""
-
-    def __init__(self, build: Callable[[], QuerySet[Any, Any]], *names: str) -> None:
-        self.build = build
-        self.names = names
-
-    def start(self, row: Model, **arguments: Any) -> Read:
-        """Execute it with the row's values; return a function that reads one row if there was one to write to."""
-        sql, parameters = self.compiled
-        fields: Any = map(row._meta.get_field, self.names)
-        own = connections[DEFAULT_DB_ALIAS]
-        values = {field.name: field.get_db_prep_save(getattr(row, field.name), own) for field in fields}
-        return send(sql, bound(parameters, arguments | values))
-
-    @cached_property
-    def compiled(self) -> tuple[str, Sequence[Any]]:
-        query: Any = self.build().query.chain(UpdateQuery)
-        query.add_update_values({name: argument(name) for name in self.names})
-        sql, parameters = query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
-        return f"{sql} RETURNING 1", parameters

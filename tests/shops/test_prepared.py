@@ -4,8 +4,8 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from parcels.models import Parcel
-from shops.db.bulk import PreparedInsert
-from shops.db.prepared import PreparedQuery, PreparedUpdate, argument, pipelined
+from shops.db.bulk import PreparedInsert, PreparedUpdate
+from shops.db.prepared import PreparedQuery, argument, pipelined
 from shops.models import Shop
 from tests.support.api import Caller
 from tests.support.factories import ShopFactory, import_parcel
