@@ -15,6 +15,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Exists
 
 from carriers.base import Carrier
 from carriers.client import Service
@@ -40,20 +41,25 @@ from shops.api.errors.exceptions import ApiError, CarrierFailedError
 from shops.api.errors.plain import ORDERS_HELD_UP
 from shops.contracts.bulkhead import BulkheadFullError, KeyInUseError, bulkhead
 from shops.contracts.conversation import Conversation, conversation
-from shops.contracts.models import CarrierContract
+from shops.contracts.models import CarrierContract, of_a_carrier
 from shops.db import clock
 from shops.db.bulk import PreparedInsert
 from shops.db.failures import is_disk_full
-from shops.db.prepared import PreparedQuery, argument, pipelined
+from shops.db.prepared import PreparedQuery, argument
 
 BULKHEAD_FULL_S = 2  # a burst is over soon
 logger = logging.getLogger("labels.purchase")
-IS_KEY_USED = PreparedQuery(
-    lambda: ShippingLabel.objects.for_shop(argument("shop")).filter(idempotency_key=argument("key")).values_list("id")
+# The shop's contract with a carrier, and true at the end of its row where the key has a row.
+LOOK_UP = PreparedQuery(
+    lambda: of_a_carrier().annotate(
+        is_key_used=Exists(
+            ShippingLabel.objects.for_shop(argument("shop")).filter(idempotency_key=argument("key")).order_by()
+        )
+    )
 )
 INSERT = PreparedInsert(
     ShippingLabel,
-    'ON CONFLICT ("shop_id", "idempotency_key") WHERE "idempotency_key" IS NOT NULL DO NOTHING RETURNING 1',
+    'ON CONFLICT ("shop_id", "idempotency_key") WHERE "idempotency_key" IS NOT NULL DO NOTHING RETURNING {now}',
 )
 
 
@@ -91,10 +97,10 @@ def look_up(
     shop_id: str, carrier_code: str, key: IdempotencyKey | None
 ) -> tuple[ShippingLabel | None, CarrierContract | None]:
     """Find what the shop ordered with the key before, and its contract with the carrier."""
-    with pipelined():
-        used = IS_KEY_USED.start(shop=shop_id, key=key.value) if key else list
-        contract = CarrierContract.start_to_find(shop_id=shop_id, carrier_code=carrier_code)
-    return find_earlier(shop_id, key) if key and used() else None, contract()
+    row = next(iter(LOOK_UP.rows(shop=shop_id, carrier=carrier_code, key=key and key.value)), None)
+    is_key_used = row is None or row[-1]
+    earlier = find_earlier(shop_id, key) if key and is_key_used else None
+    return earlier, CarrierContract.with_mode(row[:-1]) if row else None
 
 
 class KeyTakenError(Exception):
@@ -186,8 +192,7 @@ def place(label: ShippingLabel, ordered: Shipment, talk: Conversation, wait: Ord
 def reserve(label: ShippingLabel) -> None:
     """Commit the row before the carrier is called; raise KeyTakenError, or ApiError where there is no room for it."""
     try:
-        is_inserted = bool(INSERT.start(label)())
-        clock.now()
+        is_inserted = bool(clock.followed(INSERT.start, label))
     except DATABASE_ERRORS as error:
         if is_disk_full(error):
             raise ApiError(ORDERS_HELD_UP) from error

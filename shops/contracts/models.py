@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import Any, Self
 
 from django.db import DEFAULT_DB_ALIAS, models
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
@@ -17,9 +17,6 @@ from shops.db.fields import DatabaseTimeField, KeyField
 from shops.db.prepared import PreparedQuery, Row, argument
 from shops.db.querysets import ForShop
 from shops.ids import new_id
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 CARRIER_CHOICES = [(name, name) for name in CARRIERS]
 
@@ -97,13 +94,7 @@ class CarrierContract(models.Model):
     @classmethod
     def find(cls, *, shop_id: str, carrier_code: str) -> Self | None:
         """Find the shop's contract with the carrier, the one that a shop has at most."""
-        return cls.start_to_find(shop_id=shop_id, carrier_code=carrier_code)()
-
-    @classmethod
-    def start_to_find(cls, *, shop_id: str, carrier_code: str) -> "Callable[[], Self | None]":
-        """Send the query; return a function that reads what it found."""
-        read = OF_A_CARRIER.start(shop=shop_id, carrier=carrier_code)
-        return lambda: next(map(cls.with_mode, read()), None)
+        return next(map(cls.with_mode, OF_A_CARRIER.rows(shop=shop_id, carrier=carrier_code)), None)
 
     @classmethod
     def with_mode(cls, row: Row) -> Self:
@@ -179,11 +170,12 @@ def override_of(own: Mapping[str, str] | None) -> ProductOverride | None:
 
 
 CONTRACT_COLUMNS = [field.attname for field in CarrierContract._meta.concrete_fields]
-OF_A_CARRIER = PreparedQuery(
-    lambda: (
-        CarrierContract.objects.for_shop(argument("shop"))
-        .filter(carrier_code=argument("carrier"))
-        .order_by()
-        .values_list(*CONTRACT_COLUMNS, "shop__is_test")
-    )
-)
+
+
+def of_a_carrier() -> QuerySet[CarrierContract, tuple[Any, ...]]:
+    """Return a query for the shop's contract with a carrier, with its columns and its shop's mode."""
+    found = CarrierContract.objects.for_shop(argument("shop")).filter(carrier_code=argument("carrier")).order_by()
+    return found.values_list(*CONTRACT_COLUMNS, "shop__is_test")
+
+
+OF_A_CARRIER = PreparedQuery(of_a_carrier)

@@ -22,6 +22,7 @@ from django.db.models import (
 from django.db.models.base import ModelState
 from django.db.models.sql import UpdateQuery
 
+from shops.db import clock
 from shops.db.fields import JSONTextField, json_text
 from shops.db.prepared import Read, argument, bound, send
 
@@ -122,7 +123,7 @@ def insert_values(model: type[Model], columns: tuple[str, ...], rows: Iterable[l
 
 
 class PreparedInsert:
-    """An insert of a model's row; `ending` are the statement's last clauses."""
+    """An insert of a model's row; `ending` are its last clauses, in which `{now}` is the database's time."""
 
     def __init__(self, model: type[Model], ending: str = "") -> None:
         self.model = model
@@ -131,7 +132,8 @@ class PreparedInsert:
     def start(self, row: Model) -> Read:
         """Execute it; return a function that reads the rows that its ending returns."""
         row._state.adding = False
-        return send(f"{insertion(self.model, layout(self.model).columns)} {self.ending}", stored(row))
+        ending = self.ending.format(now=clock.COLUMN[connection.vendor])
+        return send(f"{insertion(self.model, layout(self.model).columns)} {ending}", stored(row))
 
 
 class PreparedUpdate:

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -10,12 +11,14 @@ from django.db.models import functions
 from django.utils import timezone
 
 from carriers.http.connections import clock_s
-from shops.db.prepared import send
+from shops.db.prepared import Read, Row, send
 
 # A reading is followed for as long: by then the clocks' rates make no difference that matters, a failover may.
 FOLLOWED_S = 60.0
 # A host whose clock differs by more is not to be trusted with other hosts' purchases.
 MAX_OFFSET_S = 5.0
+# The time as a column of a statement's answer; SQLite's clock is this host's.
+COLUMN = {"postgresql": "clock_timestamp()", "sqlite": "NULL"}
 logger = logging.getLogger("service.clock")
 
 
@@ -31,12 +34,20 @@ latest = Reading(-FOLLOWED_S, datetime.min.replace(tzinfo=UTC))
 
 def now() -> datetime:
     """Ask the database for the time; SQLite's clock is this host's."""
-    global latest  # noqa: PLW0603 - one value, replaced as a whole
     if connection.vendor == "sqlite":
         return timezone.now()
-    reading = Reading(clock_s(), send("SELECT clock_timestamp()")()[0][0])
-    latest = max(latest, reading)
-    return reading.moment
+    moment: datetime = followed(send, "SELECT clock_timestamp()")[0][0]
+    return moment
+
+
+def followed(start: Callable[..., Read], *arguments: Any) -> list[Row]:
+    """Start a statement and return its rows; follow the time that the first of them begins with, if any."""
+    global latest  # noqa: PLW0603 - one value, replaced as a whole
+    asked_at_s = clock_s()
+    rows = start(*arguments)()
+    if rows and rows[0][0]:
+        latest = max(latest, Reading(asked_at_s, rows[0][0]))
+    return rows
 
 
 def upper_bound_now() -> datetime:
