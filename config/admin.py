@@ -83,19 +83,20 @@ class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
         return users if is_superuser(request) else users.filter(is_superuser=False)
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Leave accounts with more than the roles that Accounts gives to superusers, but for the own one."""
         is_allowed = super().has_change_permission(request, obj)
-        if not is_allowed or obj is None or is_superuser(request) or obj == request.user:
-            return is_allowed
-        return roles.may_be_kept_by_accounts(obj)
+        return is_allowed and (obj == request.user or may_keep(request, obj))
+
+    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        return super().has_delete_permission(request, obj) and may_keep(request, obj)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> list[str] | tuple[str, ...]:
-        """Let only superusers hand out permissions; others give roles, and none to themselves."""
+        """Let only superusers hand out permissions and new names; others give roles, and none to themselves."""
         fields = super().get_readonly_fields(request, obj)
         if is_superuser(request):
             return fields
         own = ("groups", "is_staff", "is_active") if obj == request.user else ()
-        return (*fields, "is_superuser", "user_permissions", *own)
+        named = ("username",) if obj else ()  # two persons, and the audit log, are told apart by it
+        return (*fields, "is_superuser", "user_permissions", *own, *named)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "user_permissions":
@@ -180,6 +181,11 @@ class GroupAdmin(auth_admin.GroupAdmin, ModelAdmin[Group]):
         return is_superuser(request)
 
     has_change_permission = has_delete_permission = has_add_permission
+
+
+def may_keep(request: HttpRequest, user: User | None) -> bool:
+    """Leave accounts with more than the roles that Accounts gives to superusers."""
+    return user is None or is_superuser(request) or roles.may_be_kept_by_accounts(user)
 
 
 def is_superuser(request: HttpRequest) -> bool:
