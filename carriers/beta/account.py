@@ -26,7 +26,7 @@ FLAGS: Final = MappingProxyType(
         "mimosaSubscribed": "Mimosa",
     }
 )
-KINDS: Final = MappingProxyType({"COLISSIMO-V1": "old", "COLISSIMO-V2": "new: its number is sent with each call"})
+KINDS: Final = MappingProxyType({"COLISSIMO-V1": "old", "COLISSIMO-V2": "new: its own parent, with a password"})
 MAX_SITES: Final = 20
 
 

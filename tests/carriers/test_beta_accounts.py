@@ -21,6 +21,7 @@ FRANCE, EUROPE = "beta_point_retrait_france", "beta_point_retrait_europe"
 OLD = Credentials("804735", "s3cret-Pass")
 NEW = Credentials("804735", api_key="NEW-key")
 CHILD = Credentials("CHILD5", "s3cret-Pass", parent_account_number="804735")
+NEW_BY_PASSWORD = Credentials("NEW5", "s3cret-Pass", parent_account_number="NEW5")
 CHILD_BY_KEY = Credentials("804736", api_key="CHILD-key", parent_account_number="804735")
 
 
@@ -40,7 +41,7 @@ def test_every_call_says_the_accounts_own_number(serve: Serve, credentials: Cred
     assert by_password == {credentials.account_number if credentials.password else None}
 
 
-@pytest.mark.parametrize("credentials", [OLD, NEW, CHILD, CHILD_BY_KEY])
+@pytest.mark.parametrize("credentials", [OLD, NEW, NEW_BY_PASSWORD, CHILD, CHILD_BY_KEY])
 def test_accounts_of_every_kind_buy_and_make_slips(clients: Clients, credentials: Credentials) -> None:
     beta = clients["beta"]
     for code in ("beta", FRANCE, EUROPE):

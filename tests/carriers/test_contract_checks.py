@@ -219,7 +219,7 @@ def test_betas_account_is_described_in_words(serve: Serve, credentials: Credenti
     beta, server = account(serve, http(json.dumps(FACTS).encode(), content_type="application/json"))
     assert beta.describe_account(credentials) == {
         "Contract": "FACILITE",
-        "Kind of account": "new: its number is sent with each call",
+        "Kind of account": "new: its own parent, with a password",
         "Pickup points": "yes",
         "Hazardous categories": "A, B",
         "General terms accepted": "no",

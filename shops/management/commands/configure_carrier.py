@@ -54,7 +54,7 @@ class Command(base.Command):
         products.add_argument("--product", action="append", metavar=PRODUCT_FORM)
         products.add_argument("--all-products", action="store_true")
         further = parser.add_argument_group("further accounts")
-        further.add_argument("--parent-account", default="", metavar="N", help="beta: the account that it is under")
+        further.add_argument("--parent-account", default="", metavar="N", help="beta: its parent; a new one itself")
         further.add_argument(
             "--pickup-account-number",
             default="",
