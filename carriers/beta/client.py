@@ -276,7 +276,7 @@ class Beta(Carrier):
         if country_code == points.HOME:
             return look_up()
         network = self._points.network_of((country_code, code))
-        if network or country_code in MAINLAND:  # Monaco's points may need none
+        if network or country_code in MAINLAND:  # Monaco's may be known without one
             with suppress(PickupPointRejected):
                 return look_up(network)
         read = partial(points.read_records, redactor=redactor)

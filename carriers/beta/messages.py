@@ -79,8 +79,8 @@ def request(
 
 
 def query(operation: str, url: str, body: Json) -> Request:
-    """Return a call of another service, with the credentials in the body; it makes nothing."""
-    return Request(operation, url, _encoded(body), HEADERS, CarrierUnavailable)
+    """Return a call of another service, with the credentials in the body and JSON as the answer; it makes nothing."""
+    return Request(operation, url, _encoded(body), {**HEADERS, "Accept": "application/json"}, CarrierUnavailable)
 
 
 def url_of(base_url: str, operation: str) -> str:
