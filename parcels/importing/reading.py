@@ -4,7 +4,7 @@ import gc
 import json
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -15,7 +15,7 @@ from django.db import reset_queries, transaction
 from rest_framework.serializers import ValidationError
 
 from parcels.importing.numbers import lock_imports
-from parcels.importing.writing import replace_labels_meanwhile, write
+from parcels.importing.writing import TakenError, replace_labels_meanwhile, write
 from parcels.models import Parcel
 from parcels.serializers import ImportedParcelSerializer
 from parcels.tracking.shop_report import merge_with_stored
@@ -33,7 +33,7 @@ SERIALIZER = ImportedParcelSerializer()
 read_parcel = compile_field(SERIALIZER)
 
 Line = tuple[int, bytes]
-NumberedParcel = tuple[int, Parcel]
+Values = dict[str, Any]  # of a parcel's row
 
 
 class BadLineError(Exception):
@@ -84,7 +84,7 @@ class ParcelImport:
                 replace_labels_meanwhile(self.shop_id, self.started_at, is_silent=self.is_silent)
         return self.imported
 
-    def valid_parcels(self, lines: Iterable[Line]) -> Iterator[NumberedParcel]:
+    def valid_parcels(self, lines: Iterable[Line]) -> Iterator[tuple[int, Values]]:
         for number, raw in lines:
             line = raw.removeprefix(BOM_UTF8) if number == 1 else raw
             if not line.strip():
@@ -98,42 +98,34 @@ class ParcelImport:
         self.bad += 1
         self.report(number, reason)
 
-    def parse(self, line: bytes) -> Parcel:
-        """Build a parcel from a line; raise BadLineError."""
+    @staticmethod
+    def parse(line: bytes) -> Values:
+        """Return the values of a line's parcel; raise BadLineError."""
         if len(line) > MAX_LINE_BYTES:
             raise BadLineError(f"is longer than {MAX_LINE_BYTES} bytes.")
         try:
-            values = valid(parsed(line))
+            return valid(parsed(line))
         except orjson.JSONDecodeError as error:
             raise BadLineError(f"is not valid JSON: {error.msg}, at column {error.colno}.") from None
         except ValidationError as error:
             raise BadLineError(describe_faults(error.detail)) from None
-        return instance(Parcel, **values, shop_id=self.shop_id, imported_at=self.started_at)
 
-    def import_batch(self, batch: list[NumberedParcel]) -> None:
+    def import_batch(self, batch: list[tuple[int, Values]]) -> None:
         """Write a batch; an id that another shop owns, or has taken meanwhile, is a bad line."""
         while batch:
-            owners, repeated = self.known(batch)
-            for number, parcel in batch:
-                if owners.get(parcel.id, self.shop_id) != self.shop_id:
+            owners = dict(Parcel.objects.filter(id__in={each["id"] for _, each in batch}).values_list("id", "shop"))
+            for number, values in batch:
+                if owners.get(values["id"], self.shop_id) != self.shop_id:
                     self.refuse(number, "id: belongs to another shop.")
-            batch = [each for each in batch if owners.get(each[1].id, self.shop_id) == self.shop_id]
+            batch = [each for each in batch if owners.get(each[1]["id"], self.shop_id) == self.shop_id]
             if (self.bad and self.is_strict) or not batch:
                 return
-            parcels = once_each(parcel for _, parcel in batch)
-            if write(self.shop_id, parcels, owners.keys() & parcels, self.started_at, is_silent=self.is_silent):
-                self.imported += len(parcels) - len(repeated)
+            own = {"shop_id": self.shop_id, "imported_at": self.started_at}
+            parcels = once_each(instance(Parcel, **values, **own) for _, values in batch)
+            with suppress(TakenError):
+                known = owners.keys() & parcels
+                self.imported += write(self.shop_id, parcels, known, self.started_at, is_silent=self.is_silent)
                 return
-
-    def known(self, batch: list[NumberedParcel]) -> tuple[dict[str, str], set[str]]:
-        """Return the owners of the batch's ids that exist, and those that this run has already imported."""
-        rows = Parcel.objects.filter(id__in={parcel.id for _, parcel in batch})
-        owners, repeated = {}, set()
-        for parcel_id, shop_id, imported_at in rows.values_list("id", "shop", "imported_at"):
-            owners[parcel_id] = shop_id
-            if shop_id == self.shop_id and imported_at == self.started_at:
-                repeated.add(parcel_id)
-        return owners, repeated
 
 
 @contextmanager
@@ -159,10 +151,10 @@ def parsed(line: bytes) -> Any:
         raise BadLineError("is nested too deeply.") from None
 
 
-def valid(data: Any) -> dict[str, Any]:
+def valid(data: Any) -> Values:
     """Return a parcel's values; raise ValidationError with all faults."""
     try:
-        values: dict[str, Any] = read_parcel(data)
+        values: Values = read_parcel(data)
     except RefusedError:
         values = SERIALIZER.run_validation(data)
     return values

@@ -57,22 +57,18 @@ class TakenError(Exception):
     """Another import, of this shop or another one, took one of the ids meanwhile."""
 
 
-def write(shop_id: str, parcels: dict[str, Parcel], known: Iterable[str], now: datetime, *, is_silent: bool) -> bool:
-    """Insert or update; change nothing and return False if another import took one of the ids meanwhile.
+@transaction.atomic
+def write(shop_id: str, parcels: dict[str, Parcel], known: Iterable[str], now: datetime, *, is_silent: bool) -> int:
+    """Insert or update; return how many this run had not imported. Raise TakenError, and have changed nothing.
 
     `known` are the ids that were there before, `parcels` are in the order of ids.
     """
-    batch = Batch(shop_id, parcels, now, set(known))
-    try:
-        with transaction.atomic():
-            batch.insert()
-            batch.lock()
-            batch.merge_reports()
-            batch.name_numbers()
-            batch.finish(is_silent=is_silent)
-    except TakenError:
-        return False
-    return True
+    batch = Batch(shop_id, parcels, now)
+    batch.before = batch.locked(known)
+    batch.merge_reports()
+    batch.name_numbers()
+    batch.finish(is_silent=is_silent)
+    return len(parcels) - sum(each.imported_at == now for each in batch.before.values())
 
 
 def replace_labels_meanwhile(shop_id: str, started_at: datetime, *, is_silent: bool) -> None:
@@ -88,8 +84,8 @@ def replace_labels_meanwhile(shop_id: str, started_at: datetime, *, is_silent: b
         ids = set(named.filter(number__in=numbers).values_list("parcel", flat=True))
         if ids:
             parcels = Parcel.objects.filter(id__in=ids, imported_at=started_at).order_by("id")
-            batch = Batch(shop_id, {parcel.id: parcel for parcel in parcels}, started_at, ids)
-            batch.lock()
+            batch = Batch(shop_id, {parcel.id: parcel for parcel in parcels}, started_at)
+            batch.before = batch.locked(batch.parcels)
             batch.finish(is_silent=is_silent)
 
 
@@ -104,7 +100,6 @@ class Batch:
     shop_id: str
     parcels: dict[str, Parcel]
     now: datetime
-    existing: set[str]
     before: dict[str, Parcel] = field(default_factory=dict)
     others: dict[str, Parcel] = field(default_factory=dict)
     numbers: defaultdict[str, dict[str, TrackingNumber]] = field(default_factory=lambda: defaultdict(dict))
@@ -113,21 +108,8 @@ class Batch:
     changed: dict[int, TrackingNumber] = field(default_factory=dict)
     gone: set[int] = field(default_factory=set)
 
-    def insert(self) -> None:
-        """Insert what is new; raise TakenError if it is new no more."""
-        new = [parcel for parcel in self.parcels.values() if parcel.id not in self.existing]
-        for parcel in new:
-            parcel.handed_in_at = handed_in(parcel)
-        try:
-            bulk.insert(new)
-        except IntegrityError:
-            raise TakenError from None
-
-    def lock(self) -> None:
+    def locked(self, ids: Iterable[str], fields: Sequence[str] = BEFORE_FIELDS) -> dict[str, Parcel]:
         """Lock the parcels that exist, and read the rows of their numbers."""
-        self.before = self.locked(self.existing, BEFORE_FIELDS) if self.existing else {}
-
-    def locked(self, ids: Iterable[str], fields: Sequence[str]) -> dict[str, Parcel]:
         own = locked(ids).filter(shop=self.shop_id)
         parcels = {parcel.id: parcel for parcel in bulk.instances(own, fields)}
         for row in bulk.instances(TrackingNumber.objects.filter(parcel__id__in=list(parcels)).order_by("id")):
@@ -265,7 +247,7 @@ class Batch:
             is_more = has_carrier_data(rows) or parcel.id in self.touched or any(row.is_added for row in rows)
             if is_more or (before and before.imported_at is None):
                 update(parcel, rows)
-            elif before:
+            else:
                 parcel.handed_in_at = handed_in(parcel)
             # Without the carrier's part or another status it is as the shop says.
             if before and (parcel.reported or parcel.last_status != before.last_status):
@@ -294,23 +276,22 @@ class Batch:
         elif row.pk:
             self.changed[row.pk] = row
 
-    def is_outdated(self, parcel: Parcel) -> bool:
-        """Tell if a parcel's row says something else, or is deleted meanwhile."""
-        if before := self.before.get(parcel.id):
-            return as_json(parcel) != as_json(before)
-        return parcel.id in self.existing or parcel.id in self.touched
-
     def save(self) -> None:
+        """Write what differs; raise TakenError if what was new is new no more."""
+        try:
+            bulk.insert([parcel for parcel in self.parcels.values() if parcel.id not in self.before])
+        except IntegrityError:
+            raise TakenError from None
         TrackingNumber.objects.filter(id__in=self.gone).delete()
         rows = [row for row in self.changed.values() if row.pk not in self.gone]
         bulk.save(sorted(rows, key=lambda row: row.pk), NUMBER_FIELDS)
-        replaced = [each.id for each in self.others.values() if each.imported_at is None and each.id in self.touched]
-        Parcel.objects.filter(id__in=replaced).delete()
-        erased = [each.id for each in self.others.values() if each.are_texts_erased and each.id in self.touched]
-        Parcel.objects.filter(id__in=erased).update(are_texts_erased=True)
-        outdated = [parcel for parcel in self.parcels.values() if self.is_outdated(parcel)]
-        bulk.upsert(outdated, (*UPDATED_FIELDS, "imported_at"))
-        same = Parcel.objects.filter(id__in=self.before.keys() & self.parcels).exclude(imported_at=self.now)
+        touched = [each for each in self.others.values() if each.id in self.touched]
+        Parcel.objects.filter(id__in=[each.id for each in touched if each.imported_at is None]).delete()
+        erased = Parcel.objects.filter(id__in=[each.id for each in touched if each.are_texts_erased])
+        erased.update(are_texts_erased=True)
+        both = [(self.parcels[each.id], each) for each in self.before.values()]
+        bulk.save([each for each, before in both if as_json(each) != as_json(before)], (*UPDATED_FIELDS, "imported_at"))
+        same = Parcel.objects.filter(id__in=list(self.before)).exclude(imported_at=self.now)
         # Without a column of `document_start` PostgreSQL would parse its expression for each row, to find none in it.
         same.update(imported_at=self.now, carrier_code=F("carrier_code"))
         bulk.insert([row for rows in self.numbers.values() for row in rows.values() if not row.pk])

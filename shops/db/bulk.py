@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
+from itertools import chain, islice
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
@@ -31,7 +32,6 @@ Prepare = Callable[[Model], Any]
 
 # Fields whose values are stored as they are; PostgreSQL stores times so, too.
 PLAIN = (CharField, IntegerField, BooleanField, ForeignKey)
-JSON_ROWS = "SELECT {columns} FROM json_populate_recordset(NULL::{table}, %s)"
 
 
 class Layout(NamedTuple):
@@ -110,16 +110,17 @@ def insert(rows: Sequence[Model]) -> None:
 
 def insert_values(model: type[Model], columns: tuple[str, ...], rows: Iterable[list[Any] | tuple[Any, ...]]) -> None:
     """Insert rows of values as they are stored."""
-    rows = list(rows)
+    rows = iter(rows)  # while one is made, PostgreSQL writes those before it
+    first = list(islice(rows, 2))
     with connection.wrap_database_errors, connection.cursor() as cursor:
-        if len(rows) == 1:  # PostgreSQL plans it once for a connection, where COPY takes three exchanges
-            cursor.execute(insertion(model, columns), rows[0])
+        if len(first) == 1:  # PostgreSQL plans it once for a connection, where COPY takes three exchanges
+            cursor.execute(insertion(model, columns), first[0])
         elif connection.vendor == "postgresql":
             with cursor.copy(f"COPY {model._meta.db_table} ({listed(columns)}) FROM STDIN") as copy:
-                for row in rows:
+                for row in chain(first, rows):
                     copy.write_row(row)
         else:
-            cursor.executemany(insertion(model, columns), rows)
+            cursor.executemany(insertion(model, columns), [*first, *rows])
 
 
 class PreparedInsert:
@@ -157,38 +158,28 @@ class PreparedUpdate:
         return f"{sql} RETURNING 1", parameters
 
 
-def upsert(rows: Sequence[Model], names: tuple[str, ...]) -> None:
-    """Insert rows of one model; of a row whose key is there already, update the named fields."""
-    if not rows:
-        return
-    model = type(rows[0])
-    columns, values = layout(model).columns, [stored(row) for row in rows]
-    changes = listed(layout(model, names).columns, "{0} = EXCLUDED.{0}")
-    conflict = f" ON CONFLICT ({model._meta.pk.column}) DO UPDATE SET {changes}"  # nosec B608 - its own names
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            text = orjson.dumps([dict(zip(columns, row, strict=True)) for row in values]).decode()
-            cursor.execute(insertion(model, columns, JSON_ROWS) + conflict, [text])
-        else:
-            cursor.executemany(insertion(model, columns) + conflict, values)
-
-
 def save(rows: Sequence[Model], names: tuple[str, ...]) -> None:
     """Update the named fields of rows of one model."""
     if not rows:
         return
     model = type(rows[0])
-    changes, key = listed(layout(model, names).columns, "{0} = %s"), model._meta.pk.column
+    table, key, columns = model._meta.db_table, model._meta.pk.column, layout(model, names).columns
     values = [[*stored(row, names), row.pk] for row in rows]
     with connection.cursor() as cursor:
-        cursor.executemany(f"UPDATE {model._meta.db_table} SET {changes} WHERE {key} = %s", values)  # noqa: S608 - its own names  # nosec B608
+        if connection.vendor == "postgresql":
+            changes = listed(columns, "{0} = new.{0}")
+            text = orjson.dumps([dict(zip([*columns, key], row, strict=True)) for row in values]).decode()
+            new = f"json_populate_recordset(NULL::{table}, %s) AS new WHERE {table}.{key} = new.{key}"
+            cursor.execute(f"UPDATE {table} SET {changes} FROM {new}", [text])  # noqa: S608 - its own names  # nosec B608
+        else:
+            changes = listed(columns, "{0} = %s")
+            cursor.executemany(f"UPDATE {table} SET {changes} WHERE {key} = %s", values)  # noqa: S608 - as above  # nosec B608
 
 
 @cache
-def insertion(model: type[Model], columns: tuple[str, ...], rows: str = "") -> str:
-    table, names = connection.ops.quote_name(model._meta.db_table), listed(columns)
-    marks = f"VALUES ({', '.join(['%s'] * len(columns))})"
-    return f"INSERT INTO {table} ({names}) {rows.format(table=table, columns=names) or marks}"
+def insertion(model: type[Model], columns: tuple[str, ...]) -> str:
+    marks = ", ".join(["%s"] * len(columns))
+    return f"INSERT INTO {model._meta.db_table} ({listed(columns)}) VALUES ({marks})"  # noqa: S608 - its own names  # nosec B608
 
 
 def listed(columns: Sequence[str], form: str = "{0}") -> str:
