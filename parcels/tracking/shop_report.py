@@ -20,13 +20,8 @@ class Report:
 
 def report_of(parcel: Parcel) -> Report | None:
     """Return the shop's report; None for a label's parcel."""
-    timeline = reported_by_shop(parcel)
-    if timeline is None:
-        return None
-    if parcel.reported is not None:
-        return Report(timeline, parcel.reported["importedAt"])
-    assert parcel.imported_at is not None
-    return Report(timeline, milliseconds(parcel.imported_at))
+    timeline, imported_at = reported_by_shop(parcel), parcel.imported_at
+    return Report(timeline, milliseconds(imported_at)) if timeline and imported_at else None
 
 
 def merge_with_stored(parcel: Parcel, before: Parcel) -> None:
@@ -40,7 +35,7 @@ def merge_with_stored(parcel: Parcel, before: Parcel) -> None:
         set_timeline(parcel, report.timeline)
         parcel.updated_at = max(parcel.updated_at, before.updated_at)
     if before.reported is not None:
-        parcel.reported = as_stored(report.timeline, report.imported_at, updated_at)
+        parcel.reported = before.reported | as_stored(report.timeline, updated_at)
 
 
 def has_changed(parcel: Parcel, before: Parcel) -> bool:

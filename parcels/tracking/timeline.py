@@ -206,12 +206,12 @@ def set_timeline(parcel: Parcel, timeline: Timeline) -> None:
 def keep_report(parcel: Parcel) -> None:
     """Keep what the shop imported beside the parcel's own columns, before they become another."""
     if parcel.imported_at is not None and parcel.reported is None:
-        parcel.reported = as_stored(Timeline.of(parcel), milliseconds(parcel.imported_at), parcel.updated_at)
+        since = {"importedAt": milliseconds(parcel.imported_at)}  # for the imports of the version before
+        parcel.reported = as_stored(Timeline.of(parcel), parcel.updated_at) | since
 
 
-def as_stored(reported: Timeline, imported_at: int, updated_at: int) -> Json:
-    story = {name: getattr(reported, name) for name in TIMELINE_FIELDS}
-    return {"story": story, "importedAt": imported_at, "updatedAt": updated_at}
+def as_stored(reported: Timeline, updated_at: int) -> Json:
+    return {"story": {name: getattr(reported, name) for name in TIMELINE_FIELDS}, "updatedAt": updated_at}
 
 
 def locked(parcel_ids: Iterable[str]) -> QuerySet[Parcel]:

@@ -125,7 +125,7 @@ def parcel_of_somebody(shop: Shop) -> Parcel:
     )
     import_lines(shop, [orjson.dumps(line)])
     parcel = Parcel.objects.get()
-    parcel.reported = as_stored(Timeline.of(parcel), 1, 1)
+    parcel.reported = as_stored(Timeline.of(parcel), 1)
     parcel.notes = noted()["notes"]
     parcel.save(update_fields=["reported", "notes"])
     event = {"at": 1, "code": "B10", "text": canary(), "place": canary()}
