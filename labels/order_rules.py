@@ -17,14 +17,14 @@ MAX_PARCELS = max(carrier.max_parcels for carrier in CARRIERS.values())
 
 def order_faults(data: dict[str, Any]) -> Iterator[Fault]:
     """Find what its product, its carrier or other fields forbid of a body that may be invalid by itself, too."""
-    carrier_code, product_code = data.get("carrierCode"), data.get("productCode")
+    facts, carrier_code = facts_in(data), data.get("carrierCode")
     carrier = CARRIERS.get(carrier_code) if isinstance(carrier_code, str) else None
-    product = PRODUCTS.get(product_code) if isinstance(product_code, str) else None
+    product = facts.product
     if product and carrier and product.carrier != carrier.name:
         own = ", ".join(code for code, each in PRODUCTS.items() if each.carrier == carrier.name)
         yield ["productCode"], f"is a product of {product.carrier}, not of {carrier.name}, which has {own}."
         return
-    yield from ((path.split("."), words) for path, words in refusals(facts_in(data)))
+    yield from ((path.split("."), words) for path, words in refusals(facts))
     if product:
         yield from product_faults(product, data)
         carrier = CARRIERS[product.carrier]
@@ -54,11 +54,10 @@ def listed(parcels: Any) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def product_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
     """Find what the product requires and is missing, or does not take."""
-    code = data.get("pickupPointCode", "")
+    code, carrier = data.get("pickupPointCode", ""), CARRIERS[product.carrier]
     if code == "" and product.needs_pickup_point:
         yield ["pickupPointCode"], f"is required for {product.code}."
-    elif code != "" and isinstance(code, str) and not CARRIERS[product.carrier].pickup_point_code.fullmatch(code):
-        carrier = CARRIERS[product.carrier]
+    elif code != "" and isinstance(code, str) and not carrier.pickup_point_code.fullmatch(code):
         yield ["pickupPointCode"], f"must be a pickup point code of {carrier.name}: {carrier.pickup_point_form}."
     if product.needs_pickup_point:
         yield from contact_faults(product, data)

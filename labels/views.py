@@ -181,6 +181,5 @@ class LabelFileView(APIView):
         response = HttpResponse(content, content_type="application/pdf")
         response["Content-Disposition"] = storage.disposition(name)
         response["Cache-Control"] = storage.CACHE_CONTROL
-        response["X-Content-Type-Options"] = "nosniff"
         response["Content-Security-Policy"] = storage.FILE_POLICY
         return response

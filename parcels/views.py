@@ -39,10 +39,11 @@ class ParcelViewSet(GenericViewSet[Parcel]):
 
     def search(self, request: Request) -> HttpResponse:
         """Answer the newest parcels, at most 50, with this order number, this e-mail, or both."""
-        order_number, email = request.query_params.get("orderName"), request.query_params.get("email")
-        if not order_number and not email:
+        order_number, email = map(request.query_params.get, FILTERS)
+        found = queries.search(shop_id=str(request.user.pk), order_number=order_number, email=email)
+        if found is None:
             raise ApiError(without_filter(request.query_params))
-        return answer(queries.search(shop_id=str(request.user.pk), order_number=order_number, email=email))
+        return answer(found)
 
 
 def without_filter(parameters: Iterable[str]) -> ErrorEntry:

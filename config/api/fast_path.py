@@ -22,7 +22,7 @@ from config.api import request_record
 from config.api.middleware import refusal
 from config.ops.metrics import FAST_PATH_ANSWERS, FAST_PATH_FAILURES
 from parcels import queries
-from parcels.views import NOT_FOUND
+from parcels.views import FILTERS, NOT_FOUND
 from shops.api.authentication import is_known, sent_token, valid_token
 from shops.api.paths import PARCEL, SEARCH
 from shops.api.throttling import USAGE_KEY, Usage, count
@@ -84,11 +84,8 @@ def reading(environ: Environ) -> tuple[str, Read | None]:
         return "parcel", lambda shop_id: queries.find(shop_id=shop_id, number=number)
     if path == SEARCH and ORDINARY_QUERY.fullmatch(query):
         fields = dict(parse_qsl(query, keep_blank_values=True))  # of each name the last value, as Django does
-        order_number, email = fields.get("orderName"), fields.get("email")
-        if order_number or email:
-            return "parcel-search", lambda shop_id: queries.search(
-                shop_id=shop_id, order_number=order_number, email=email
-            )
+        order_number, email = map(fields.get, FILTERS)
+        return "parcel-search", lambda shop_id: queries.search(shop_id=shop_id, order_number=order_number, email=email)
     return "", None
 
 
