@@ -14,7 +14,7 @@ ERROR_TIME: Final = "2026-11-21T03:12:30.620Z"
 COUNTED: Final = {200, 201, 202, 204, 405, 409, 410, 413, 415, 422, 502}
 UNCOUNTED: Final = {401, 403}
 # Answers that name what was ignored of a body, which was read, in part at least.
-NAMING_IGNORED: Final = {200, 201, 202, 400, 409, 422, 500, 502}
+NAMING_IGNORED: Final = {200, 201, 202, 400, 409, 422, 500, 502, 503}
 OF_STATUS: Final[dict[int, dict[str, str]]] = {
     401: {"WWW-Authenticate": "WWWAuthenticate"},
     405: {"Allow": "Allow"},
