@@ -150,7 +150,8 @@ class Carrier(Client):
             self._try_at_carrier(shipment, credentials, trial.point, deadline)
         if trial.refusal is None:
             with suppress(CarrierError):
-                trial.delivery_day = self._delivery_day(shipment, credentials, trial.point, deadline)
+                day = self._delivery_day(shipment, credentials, trial.point, deadline)
+                trial.delivery_day = day if day and day >= shipping_day(shipment) else None  # nothing arrives before
 
     @abstractmethod
     def _try_at_carrier(

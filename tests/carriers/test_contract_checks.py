@@ -1,6 +1,7 @@
 """Checks of contracts: credentials and products, as the carriers answer about them."""
 
 import json
+from datetime import date
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -83,6 +84,32 @@ def test_alphas_products_are_asked_for_each_place_and_their_codes_padded(serve: 
         ("weight", "1"),
     ]
     assert len(server.requests) == 4
+
+
+@pytest.mark.usefixtures("monday")
+@pytest.mark.parametrize(
+    ("written", "day"),
+    [
+        ("2026-03-04T18:00:00+01:00", 4),
+        ("2026-03-03T23:30:00Z", 4),
+        ("2026-03-02", 2),
+        ("2026-03-01T18:00:00+01:00", None),  # before it is handed in
+        ("1970-01-01T01:00:00+01:00", None),
+        ("soon", None),
+        ("", None),
+    ],
+)
+def test_alphas_day_of_arrival_is_that_of_paris(serve: Serve, written: str, day: int | None) -> None:
+    promise = products().replace(b"calculateProducts", b"calculateDeliveryTime")
+    promise = http(body_of(promise).replace(b"</return>", f"<date>{written}</date></return>".encode()))
+    server, trial = serve(always(products("1"), promise)), Trial()
+    alpha(server.url).try_order(shipment(), CREDENTIALS["alpha"], trial)
+    assert trial.delivery_day == (day and date(2026, 3, day))
+    assert [(child.tag, child.text) for child in ET.fromstring(body_of(server.requests[1]))[0][0]] == [
+        *(("depCountryCode", "FR"), ("depZipCode", "69002"), ("arrCountryCode", "FR"), ("arrZipCode", "75011")),
+        *(("arrCity", "Paris"), ("productCode", "1"), ("type", "M"), ("service", "0")),
+        ("shippingDate", "2026-03-02T12:00:00"),
+    ]
 
 
 def test_alphas_products_are_asked_for_the_postal_codes_that_it_prints(serve: Serve) -> None:
