@@ -76,8 +76,10 @@ def _spelled(char: str) -> str:
     if category[0] == "C":
         return ""
     spelled = anyascii(_plain(char))
+    if not spelled and category[0] in "LN" and category != "Lm":  # a letter that nobody spells
+        return " "
     if "/" in spelled:  # a fraction, kept apart from the numbers beside it
-        return f" {spelled.replace('/', ' ')} "
+        return f" {_SYMBOLS.sub(' ', spelled)} "
     return _SYMBOLS.sub("", spelled)
 
 

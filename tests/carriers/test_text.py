@@ -82,6 +82,8 @@ def beta_address(**recipient: str) -> dict[str, str]:
         ("서울", "SeoUl"),
         ("दिल्ली", "dilli"),
         ("٣ μ", "3 m"),
+        ("李\U00020002王", "Li Wang"),  # nobody spells the second
+        ("a\u3034b", "a b"),
     ],
 )
 def test_every_letter_becomes_ascii_for_alpha(given_text: str, ascii_text: str) -> None:
