@@ -42,9 +42,10 @@ INSERT_PARCEL, INSERT_NUMBER = map(PreparedInsert, (Parcel, TrackingNumber))
 
 @cache
 def with_numbers(count: int) -> PreparedQuery:
-    """Return a query for parcels that have one of so many numbers."""
+    """Return a query for parcels that have one of so many numbers, or the label's id."""
     numbers = [argument(f"number{rank}") for rank in range(count)]
-    found = TrackingNumber.objects.filter(shop=argument("shop"), number__in=numbers, created_at__gt=argument("since"))
+    is_same = Q(number__in=numbers, created_at__gt=argument("since")) | Q(parcel=argument("label"))
+    found = TrackingNumber.objects.filter(is_same, shop=argument("shop"))
     return PreparedQuery(lambda: found.order_by().values_list("parcel")[:1])
 
 
@@ -102,7 +103,8 @@ class Publication:
         shop_id, numbers = self.label.shop_id, self.label.tracking_numbers or [""]
         lock_shop(shop_id)
         arguments = {f"number{rank}": number for rank, number in enumerate(numbers)}
-        self.taken = with_numbers(len(numbers)).start(shop=shop_id, since=since(self.label), **arguments)
+        own = {"shop": shop_id, "label": self.label.id, "since": since(self.label)}
+        self.taken = with_numbers(len(numbers)).start(**own, **arguments)
         self.siblings = SIBLING.start(shop=shop_id, order=self.label.order_id)
 
     def publish(self) -> None:
@@ -141,7 +143,7 @@ def since(label: ShippingLabel) -> int:
 
 
 def parcels_with_numbers(label: ShippingLabel) -> dict[str, list[str]]:
-    """Find the shop's newest parcel with each number, unless they were given out again since; lock them.
+    """Find the shop's newest parcel with each number, unless they were given out again since, and its own; lock them.
 
     Numbers that no parcel has are the newest one's. A parcel that an import holds is not waited for, as the import
     waits for the numbers at its end: the label is finished again.
@@ -151,7 +153,7 @@ def parcels_with_numbers(label: ShippingLabel) -> dict[str, list[str]]:
     owners: dict[str, str] = {}
     for number, parcel_id in recent.values_list("number", "parcel"):
         owners.setdefault(number, parcel_id)
-    own = Parcel.objects.for_shop(label.shop_id).filter(id__in=owners.values()).order_by("id")
+    own = Parcel.objects.for_shop(label.shop_id).filter(id__in=[*owners.values(), label.id]).order_by("id")
     held = own.select_for_update(nowait=True).values_list("id", "created_at")
     ids = dict(held)
     if not ids:

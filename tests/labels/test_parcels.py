@@ -306,6 +306,16 @@ def test_an_import_under_the_labels_own_id_updates_it(weights: tuple[int, ...], 
     assert_documents_agree()
 
 
+def test_an_import_under_the_id_of_a_label_that_is_not_finished_yet_is_its_parcel(
+    buyer: Caller, sandbox: Sandbox
+) -> None:
+    label = interrupt(buyer, sandbox, "nolabel", order("relais"), operation="shippingMultiParcelV4")
+    import_parcel(buyer.shop, id=label.id, trackingId="N1", trackingNumbers=["N1"])
+    assert reconcile() == {LabelState.GENERATED: 1}
+    (number,) = label.tracking_numbers
+    assert buyer.look_up(number).json() == buyer.look_up("N1").json()
+
+
 def test_a_label_of_a_number_that_the_shop_has_makes_no_second_parcel(buyer: Caller) -> None:
     label = bought(buyer, parcels=weighing(1, 2))
     Parcel.objects.all().delete()
