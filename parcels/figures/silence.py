@@ -1,25 +1,22 @@
 """Parcels without news: nothing has happened to them since a moment, by their carrier or by their shop's imports."""
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from django.db import models
-from django.db.models import Case, F, Func, Q, Value, When
+from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import LessThan
 
+from parcels.figures.timing import NumberIn
 from parcels.tracking.events import milliseconds
 
 
-class FirstEvent(Func):
-    """The time of the newest event in a column of events, which are stored as text; null where there is none."""
+class FirstEvent(NumberIn):
+    """The time of the newest event in a column of events; null where there is none."""
 
-    output_field = models.BigIntegerField()
     template = "((%(expressions)s)::jsonb -> 0 ->> 'createdAt')::bigint"
-
-    def as_sqlite(self, compiler: Any, connection: Any, **extra_context: Any) -> Any:
-        template = "CAST(json_extract(%(expressions)s, '$[0].createdAt') AS INTEGER)"
-        return self.as_sql(compiler, connection, template=template, **extra_context)
+    on_sqlite = "CAST(json_extract(%(expressions)s, '$[0].createdAt') AS INTEGER)"
 
 
 # As the index has it: one column has no statistics of the followed numbers alone.

@@ -16,10 +16,10 @@ class NumberIn(Func):
 
     output_field = models.BigIntegerField()
     template = "((%(expressions)s)::jsonb ->> '%(key)s')::bigint"
+    on_sqlite = "CAST(json_extract(%(expressions)s, '$.%(key)s') AS INTEGER)"
 
     def as_sqlite(self, compiler: Any, connection: Any, **extra_context: Any) -> Any:
-        template = "CAST(json_extract(%(expressions)s, '$.%(key)s') AS INTEGER)"
-        return self.as_sql(compiler, connection, template=template, **extra_context)
+        return self.as_sql(compiler, connection, template=self.on_sqlite, **extra_context)
 
 
 WINDOW_END = NumberIn(F("estimated_delivery_date_window"), key="maximumDeliveryDate")

@@ -3,12 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 from parcels.models import Parcel
 from parcels.tracking import metrics
 from shops.webhooks.outbox import Event, tell_all
 
+SHOP = attrgetter("parcel.shop_id")
 SENT_FIELDS = ("order_id", "order_number", "tracking_id", "tracking_numbers", "carrier_code")
 
 
@@ -28,12 +30,8 @@ def emit(changes: Iterable[StatusChange], *, is_silent: bool = False) -> None:
     for status, count in Counter(change.parcel.last_status or "none" for change in real).items():
         metrics.STATUS_CHANGES.labels(status).inc(count)
     if not is_silent:
-        for shop_id, of_shop in groupby(sorted(real, key=shop_of), shop_of):
-            tell_all(shop_id, [event_of(change) for change in of_shop if not change.parcel.is_withdrawn])
-
-
-def shop_of(change: StatusChange) -> str:
-    return change.parcel.shop_id
+        for shop_id, of_shop in groupby(sorted(real, key=SHOP), SHOP):
+            tell_all(shop_id, map(event_of, of_shop))
 
 
 def event_of(change: StatusChange) -> Event:
