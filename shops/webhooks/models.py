@@ -98,10 +98,15 @@ class WebhookEndpoint(models.Model):
     def set_secret(self, secret: str) -> None:
         """Sign with this secret alone."""
         self.encrypted_secrets = encryption.encrypt({"current": secret, "previous": ""}, row_id=self.id)
+        self.previous_until = None
 
     def rotate_secret(self, secret: str, *, now: datetime, overlap: timedelta) -> None:
-        """Sign with this secret, and with each one before until its own end; raise UnreadableSecretError."""
-        kept = encryption.decrypt(self.encrypted_secrets, row_id=self.id)
+        """Sign with this secret, and with each one before until its own end, if a key opens them."""
+        try:
+            kept = encryption.decrypt(self.encrypted_secrets, row_id=self.id)
+        except encryption.UnreadableSecretError:
+            self.set_secret(secret)
+            return
         older = {each: until for each, until in self.older_secrets(kept) if now < until}
         ends = json.dumps({each: until.isoformat() for each, until in older.items()})
         secrets = {"current": secret, "previous": kept["current"], "older": ends}

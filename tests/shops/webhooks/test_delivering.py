@@ -362,6 +362,11 @@ def test_a_secret_that_no_key_opens_is_a_failure_of_its_own(
     deliver_due()
     assert (row().state, row().last_reason) == ("queued", "secret_unreadable")
     assert receiver.connections == 0
+    secrets = [endpoints.rotate(endpoint) for _ in range(2)]
+    make_due()
+    deliver_due()
+    assert row().state == "delivered"
+    assert WebhookEndpoint.objects.get().signing_secrets(timezone.now()) == secrets[::-1]
 
 
 def test_a_replay_has_the_same_message_id_and_all_its_attempts(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
