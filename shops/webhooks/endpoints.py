@@ -59,6 +59,8 @@ def change(
     values: dict[str, Any] = {}
     if url:
         values["url"] = url
+    if url and url != endpoint.url:
+        values |= {"failing_since": None, "is_slow": None}  # nothing is known of it yet
     if event_types is not UNCHANGED:
         values["event_types"] = list(event_types or ())
     if status:

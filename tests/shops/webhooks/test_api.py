@@ -184,10 +184,12 @@ def test_what_failed_is_sent_to_another_address_at_once(own: Caller, receiver: R
     receiver.status = 404
     tell_label(own.shop.id)
     assert deliver_due() == 1
-    receiver.status = 200
-    for body in ({"eventTypes": None}, {"url": receiver.url + "/corrected"}):
-        send(own, "PATCH", made, body=body)
+    for body in ({"eventTypes": None}, {"url": receiver.url}):
+        assert send(own, "PATCH", made, body=body).json()["status"] == "failing"
         assert deliver_due() == ("url" in body)
+    receiver.status = 200
+    assert send(own, "PATCH", made, body={"url": receiver.url + "/corrected"}).json()["status"] == "active"
+    assert deliver_due() == 1
     assert get(own, made)["queued"] == 0
 
 
