@@ -24,18 +24,24 @@ from tests.support.windows import id_with_a_fresh_window
 pytestmark = pytest.mark.real_services
 
 
-@pytest.fixture
-def ports(transactional_db: None, tmp_path: Path) -> Iterator[list[int]]:
-    """Two servers, each of one process."""
-    with ExitStack() as servers:
-        yield [servers.enter_context(server(tmp_path / f"server-{number}.log")) for number in (1, 2)]
-
-
 @pytest.fixture(scope="module")
-def port(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """A server that several tests ask for what no other request changes."""
-    with server(tmp_path_factory.mktemp("server") / "server.log") as port:
-        yield port
+def ports(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
+    """Two servers, each of one process, that several tests ask for what no other request changes."""
+    folder = tmp_path_factory.mktemp("servers")
+    with ExitStack() as servers:
+        yield [servers.enter_context(server(folder / f"server-{number}.log")) for number in (1, 2)]
+
+
+@pytest.fixture
+def port(ports: list[int]) -> int:
+    return ports[0]
+
+
+@pytest.fixture
+def own_server(django_db_setup: None, tmp_path: Path) -> Iterator[tuple[int, Path]]:
+    """A server whose log has no other test's requests."""
+    with server(tmp_path / "log") as port:
+        yield port, tmp_path / "log"
 
 
 def fresh_shop() -> Caller:
@@ -43,7 +49,9 @@ def fresh_shop() -> Caller:
     return Caller(shop, AccessTokenFactory(shop=shop).secret)
 
 
-def test_of_300_requests_from_40_threads_to_2_processes_exactly_100_pass(ports: list[int]) -> None:
+def test_of_300_requests_from_40_threads_to_2_processes_exactly_100_pass(
+    ports: list[int], transactional_db: None
+) -> None:
     caller = fresh_shop()
     number = import_parcel(caller.shop)["trackingId"]
     barrier = threading.Barrier(40)
@@ -89,14 +97,17 @@ def raw(port: int, request: bytes, *, is_all: bool = False) -> tuple[int, bytes]
     return int(head.split()[1]), body
 
 
-def test_unusual_requests_on_the_wire_are_answered_in_the_apis_shape(ports: list[int], tmp_path: Path) -> None:
+def test_unusual_requests_on_the_wire_are_answered_in_the_apis_shape(
+    own_server: tuple[int, Path], transactional_db: None
+) -> None:
+    port, file = own_server
     caller = fresh_shop()
     parcel = import_parcel(caller.shop, trackingId="a/é b", customerEmail="some.one@example.com")
     token = caller.token.encode()
 
     def get(target: bytes, method: bytes = b"GET") -> tuple[int, bytes]:
         headers = b"Host: localhost\r\nAuthorization: Bearer " + token + b"\r\nConnection: close\r\n\r\n"
-        return raw(ports[0], method + b" " + target + b" HTTP/1.1\r\n" + headers)
+        return raw(port, method + b" " + target + b" HTTP/1.1\r\n" + headers)
 
     status, body = get(PARCELS.encode() + b"a%2F%C3%A9%20b")
     assert (status, json.loads(body)) == (200, parcel)
@@ -115,7 +126,7 @@ def test_unusual_requests_on_the_wire_are_answered_in_the_apis_shape(ports: list
     assert get(SEARCH.encode(), b"DELETE")[0] == 405
     assert get(b"/public/unknown", b"BREW")[0] == 404
 
-    file, requests = tmp_path / "server-1.log", 2 + len(targets) + 6 + 3
+    requests = 2 + len(targets) + 6 + 3
     until(lambda: file.read_text().count('"logger":"service.request"') >= requests)  # lines come after their answers
     log = file.read_text()
     lines = [json.loads(text) for text in log.splitlines() if "service.request" in text]

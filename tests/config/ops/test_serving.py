@@ -187,7 +187,9 @@ def test_staff_upload_a_pdf_of_several_megabytes(transactional_db: None, tmp_pat
 # --- Staying ---
 
 
-def test_a_killed_worker_is_replaced_and_its_metrics_stay(transactional_db: None, tmp_path: Path) -> None:
+def test_a_killed_worker_is_replaced_and_its_metrics_stay_and_all_end_with_their_parent(
+    transactional_db: None, tmp_path: Path
+) -> None:
     with served(tmp_path / "log", workers=2, with_metrics=True) as server:
         until(lambda: server.log.read_text().count("Started worker-") == 2)
         for _ in range(20):
@@ -197,6 +199,8 @@ def test_a_killed_worker_is_replaced_and_its_metrics_stay(transactional_db: None
         until(lambda: len(set(worker_pids(server)) - {before[0]}) == 2)
         until(lambda: server.log.read_text().count("Started worker-") == 3)  # before that it may miss a SIGTERM
         found = metrics(server)
+        server.process.kill()
+        until(lambda: is_refused(server.port))
     name = 'http_request_duration_seconds_count{method="GET",route="unknown-path",status="404"}'
     assert found[name] == 20
     assert found['carrier_circuit_breaker{carrier="alpha",service="shipping",state="closed"}'] == 2
@@ -235,10 +239,3 @@ def test_a_second_signal_within_the_first_is_not_handled(monkeypatch: pytest.Mon
     _signals.set_main_signals(granians_own)  # type: ignore[no-untyped-call]
     installed[0](signal.SIGTERM, None)
     assert heard == [(signal.SIGTERM, None)]
-
-
-def test_workers_end_when_their_parent_is_killed(transactional_db: None, tmp_path: Path) -> None:
-    with served(tmp_path / "log", workers=2) as server:
-        until(lambda: server.log.read_text().count("Started worker-") == 2)
-        server.process.kill()
-        until(lambda: is_refused(server.port))
