@@ -94,9 +94,10 @@ def test_who_may_not_see_customers_finds_none_in_any_search(no_sidebar: None) ->
     needles = {needle for row in every for needle in of_row(row)}
     assert len(needles) > 50
     boxes = cycle(("/admin/search/", "/admin/parcels/parcel/", "/admin/labels/shippinglabel/"))
-    for needle in sorted(needles):
+    for needle in needles:
         for find in (labels.admin.search.find, parcels.admin.search.find):  # of each box
             assert find(needle, is_personal=False).keys == set(), needle
+    for needle in sorted(needles)[::3]:
         answer = browser.get(box := next(boxes), {"q": needle})
         assert answer.status_code == 200, needle
         assert {each.lower() for each in found_in(answer.content)} <= {needle.lower().encode()}

