@@ -49,10 +49,11 @@ ANY_DATABASE = {
         "config/desk": "test_languages test_looks test_tasks",
         "config/login": "test_devices test_passwords test_second_factor test_sessions test_sign_on",
         "docs": "test_pages",
-        "labels": "test_needles test_metrics test_idempotency_failures",
-        "labels/admin": "test_adopting test_cancelling test_deciding test_page test_pdf test_selected"
+        "labels": "test_accounts test_folder test_idempotency_failures test_metrics test_needles test_word_back",
+        "labels/admin": "test_adopting test_cancelling test_deciding test_page test_pdf test_printing test_selected"
         " test_slips test_unmerged_pdfs",
         "labels/checks": "test_checking",
+        "labels/points": "test_finding",
         "parcels/admin": "test_dossier test_page",
         "shops": "test_admin test_contract_admin test_contract_form test_sender_address_command test_sender_form",
         "shops/webhooks": "test_admin test_public_addresses test_signing",
@@ -120,10 +121,12 @@ def longest_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
 
 
 def is_about_services(item: pytest.Item) -> bool:
+    if item.get_closest_marker("real_services"):
+        return True
     if item.get_closest_marker("any_database") or item.path in ANY_DATABASE:
         return False
     uses_database = {"db", "transactional_db", "django_db_setup"} & set(getattr(item, "fixturenames", ()))
-    return bool(uses_database or item.get_closest_marker("django_db") or item.get_closest_marker("real_services"))
+    return bool(uses_database or item.get_closest_marker("django_db"))
 
 
 @pytest.fixture(scope="session")

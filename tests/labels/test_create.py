@@ -99,6 +99,7 @@ def test_the_url_of_a_new_label_downloads_its_pdf(buyer: Caller) -> None:
     assert b"%%EOF" in response.content[-1024:]
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("product_code", PRODUCTS)
 def test_every_product_can_be_bought(product_code: str, buyer: Caller, sandbox: Sandbox) -> None:
     ordered = order(product_code)
@@ -126,12 +127,6 @@ def test_several_parcels_are_one_label_with_the_first_ones_number(
     assert row().tracking_numbers == [parcel.tracking_number for parcel in made]
     pdf = client().get(body["labelUrl"]).content
     assert pages(pdf) == count * (5 if product_code == LINKED else 1)  # each with its customs form of four pages
-
-
-def test_alpha_takes_99_parcels(buyer: Caller, sandbox: Sandbox) -> None:
-    body = post(buyer, order(parcels=weighing(*[0.1] * 99))).json()
-    assert len(sandbox.made(body["id"])) == 99
-    assert body["weight"] == 9.9
 
 
 SUMS = {
@@ -185,6 +180,7 @@ def test_json_is_taken_however_its_media_type_is_written(content_type: str, buye
     assert post(buyer, order(), content_type=content_type).status_code == 201
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("accept", ["text/html", "application/xml", "", "*/*;q=0", "nonsense"])
 def test_accept_is_ignored(accept: str, buyer: Caller) -> None:
     response = post(buyer, order(), headers={"Accept": accept})

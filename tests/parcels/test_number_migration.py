@@ -50,6 +50,7 @@ def make(apps: Any, parcel_id: str, numbers: list[str], **tracking: Any) -> None
         followed.objects.create(parcel=parcel, **facts | tracking)
 
 
+@pytest.mark.real_services  # to the version before and back are some seconds
 def test_todays_data_become_rows_of_numbers(before: Any) -> None:
     before.get_model("shops", "Shop").objects.create(id="own", name="Own")
     label = before.get_model("labels", "ShippingLabel").objects.create

@@ -18,6 +18,7 @@ from tests.support.api import logged_in
 from tests.support.factories import ShopFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_sidebar")]
+SEEDS = [pytest.param(0, marks=pytest.mark.real_services), pytest.param(1, marks=pytest.mark.any_database)]
 BOUGHT = {"received", "label_generated", "cancelling", "cancel_unknown", "cancelled"}
 STATES = [*sorted(BOUGHT), "failed", "failed", "unknown", "incomplete"]
 CODES = ["ALPHA_ADDRESS_REJECTED", "BETA_UNAVAILABLE", "BETA_REQUEST_REJECTED"]
@@ -37,7 +38,7 @@ def listed(staff: Client, link: str) -> int:
     return len(staff.get(link, follow=True).context["cl"].queryset)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_labels_a_day_failures_and_what_waits_are_as_counted_by_hand(seed: int) -> None:
     chance, staff = random.Random(seed), logged_in("view_shippinglabel", "change_shippinglabel")
     world = [make(chance) for _ in range(40)]
