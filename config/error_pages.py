@@ -1,11 +1,12 @@
-"""The admin's 403 and 404 pages for staff; others get Django's plain ones."""
+"""The admin's 400, 403 and 404 pages for staff; others get Django's plain ones."""
 
 from http import HTTPStatus
 
 from django.contrib import admin
+from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 from django.views import defaults
 from django_stubs_ext import StrOrPromise
 
@@ -19,6 +20,13 @@ NOT_FOUND = (
     gettext_lazy("Page not found"),
     gettext_lazy("There is nothing here: the address is wrong, or the object was deleted."),
 )
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Say which filter a list does not have; of all else that is wrong with a request there is nothing to say."""
+    if not (isinstance(exception, DisallowedModelAdminLookup) and is_for_staff(request)):
+        return defaults.bad_request(request, exception)
+    return error_page(request, HTTPStatus.BAD_REQUEST, gettext("Bad request"), str(exception))
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:

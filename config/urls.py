@@ -22,6 +22,7 @@ from config.ops.health import livez, readyz
 from labels.views import LabelFileView
 from shops.api.paths import API_ROOT, FILES
 
+handler400 = "config.error_pages.bad_request"
 handler403 = "config.error_pages.forbidden"
 handler404 = "config.error_pages.not_found"
 handler500 = "config.api.errors.server_error"

@@ -20,6 +20,7 @@ from labels.admin.finance import are_figures_allowed
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.exports import Export, answer
+from shops.staff.filters import day_field
 from shops.staff.panels import may_view
 from shops.staff.spreadsheets import FORMATS
 
@@ -38,12 +39,7 @@ class ListForm(forms.Form):
         label=_("Second column"),
         choices=[("", _("none: look up")), ("weight", _("invoice: weight in kg")), ("amount", _("invoice: amount"))],
     )
-    first = forms.DateField(
-        required=False, label=_("Invoice from"), widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
-    )
-    last = forms.DateField(
-        required=False, label=_("to"), widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
-    )
+    first, last = day_field(_("Invoice from")), day_field(_("to"))
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

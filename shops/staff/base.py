@@ -9,7 +9,7 @@ from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
-from django.core.exceptions import BadRequest, PermissionDenied
+from django.core.exceptions import PermissionDenied
 from django.core.paginator import Page, Paginator
 from django.db.models import F, Model, QuerySet
 from django.db.models.functions import Coalesce
@@ -42,11 +42,14 @@ class Chip(NamedTuple):
 
 
 class RestrictedChangeList(ChangeList):
-    """A list that accepts only the filters it offers.
+    """A list that accepts only the filters and the orders it offers.
 
     Django would compare any column with anything: that reveals a secret letter by letter, and fails on a value that
-    the column can't hold.
+    the column can't hold. It would sort by any column that it shows, too.
     """
+
+    def get_ordering_field(self, field_name: Any) -> Any:
+        return super().get_ordering_field(field_name) if field_name in (self.sortable_by or ()) else None
 
     def get_filters(self, request: HttpRequest) -> Any:
         filters = super().get_filters(request)
@@ -124,7 +127,7 @@ class ModelAdmin(Acts, Recorded, Concealed, UnfoldAdmin[Row]):
         try:
             listed = self.get_changelist_instance(request)
         except IncorrectLookupParameters as error:
-            raise BadRequest(gettext("This list has no such filter.")) from error
+            raise DisallowedModelAdminLookup(gettext("This list has no such filter.")) from error
         columns = self.export_columns or columns_of(self.model, self.get_list_display(request))
         if listed.query:
             record_search(listed.query, (), hits=listed.result_count, of=self.opts.label_lower)

@@ -1,12 +1,13 @@
 """Filters of the admin's lists."""
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import date
+from datetime import date, timedelta
 from typing import Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import QuerySet, TextChoices
 from django.http import HttpRequest
 from django.utils.formats import date_format
@@ -81,10 +82,16 @@ class MultiChoiceFilter(CheckboxFilter):
         return queryset.filter(**{f"{self.column}__in": ticked}) if ticked else queryset
 
 
+# Days whose bounds every time zone and database has.
+IN_RANGE = (MinValueValidator(date(1900, 1, 1)), MaxValueValidator(date(9000, 1, 1)))
+
+
 def day_field(label: StrOrPromise) -> forms.DateField:
     """Return an optional day, picked in the browser's own calendar."""
     return forms.DateField(
         required=False,
+        label=label,
+        validators=IN_RANGE,
         widget=forms.DateInput(attrs={"type": "date", "aria-label": label, "class": "day"}, format="%Y-%m-%d"),
     )
 
@@ -132,8 +139,8 @@ class PeriodFilter(Created, admin.ListFilter):
         first, last = (self.form.cleaned_data[name] for name in self.names())
         if first:
             queryset = queryset.filter(**{f"{self.column}__gte": self.midnight(first)})
-        if last and last < date.max:
-            queryset = queryset.filter(**{f"{self.column}__lt": self.midnight(date.fromordinal(last.toordinal() + 1))})
+        if last:
+            queryset = queryset.filter(**{f"{self.column}__lt": self.midnight(last + timedelta(days=1))})
         return queryset
 
 

@@ -43,6 +43,11 @@ class Concealed:
             row = super().get_object(request, *args, **kwargs)
             return self.shown_alone(request, row) if row else None
 
+        def get_sortable_by(self, request: HttpRequest) -> list[Any]:
+            """Leave masked columns out, whose order would tell of what they hold."""
+            hidden = {} if may_see(request) else self.personal
+            return [column for column in super().get_sortable_by(request) if column not in hidden]
+
         def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
             listed = super().get_changelist_instance(request)
             if self.personal and not may_see(request):

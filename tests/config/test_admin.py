@@ -121,13 +121,32 @@ def test_no_parameter_fails_a_list(root: Client, no_sidebar: None, model_admin: 
 
 
 @pytest.mark.parametrize("model_admin", admin.site._registry.values(), ids=str)
-def test_a_list_is_narrowed_by_what_it_offers_and_by_nothing_else(
-    root: Client, model_admin: admin.ModelAdmin[models.Model]
+def test_a_list_is_narrowed_and_sorted_by_what_it_offers_and_by_nothing_else(
+    root: Client, no_sidebar: None, model_admin: admin.ModelAdmin[models.Model]
 ) -> None:
     options = model_admin.model._meta
+    path = f"/admin/{options.app_label}/{options.model_name}/"
     for field in options.get_fields():
         query = {f"{field.name}__startswith": "a"}
-        assert root.get(f"/admin/{options.app_label}/{options.model_name}/", query).status_code == 400, query
+        assert root.get(path, query).status_code == 400, query
+    if model_admin.sortable_by is not None:
+        listed = root.get(path).context["cl"]
+        for place, column in enumerate(listed.list_display):
+            order = root.get(path, {"o": place}).context["cl"].queryset.query.order_by
+            offered = {("-pk",), listed.queryset.query.order_by}
+            assert order in offered or column in model_admin.sortable_by, column
+
+
+def test_no_day_fails_a_list(root: Client) -> None:
+    numbers = {"numbers": "XU952350871FR", "column": "weight"}
+    for day in ("0001-01-01", "9999-12-31"):
+        for path in ("/admin/parcels/parcel/", "/admin/labels/shippinglabel/", "/admin/shops/auditentry/"):
+            for name in ("created_from", "created_to"):
+                assert root.get(path, {name: day}).status_code == 200, path
+        assert root.post("/admin/list/", numbers | {"first": day, "last": day}).status_code == 200
+        token = {"shop": ShopFactory().id, "expires_at_0": day, "expires_at_1": "23:59"}
+        assert root.post("/admin/shops/accesstoken/add/", token).status_code == 200
+        assert root.get("/admin/shops/accesstoken/").status_code == 200
 
 
 def test_no_parameter_fails_the_choice_of_a_shop(root: Client) -> None:
@@ -225,10 +244,12 @@ def test_a_parcel_leads_to_the_labels_of_its_order(root: Client, shop: Shop) -> 
 def test_staff_are_refused_in_the_look_of_the_other_pages(shop: Shop) -> None:
     viewer = logged_in("view_shop")
     refused, missing = viewer.get("/admin/shops/shop/add/"), viewer.get("/admin/nope/")
-    assert (refused.status_code, missing.status_code) == (403, 404)
+    wrong = viewer.get("/admin/shops/shop/", {"sender_address__city": "x"})
+    assert (refused.status_code, missing.status_code, wrong.status_code) == (403, 404, 400)
+    assert "This list has no such filter." in wrong.text
     assert "Your account lacks the permission" in refused.text
     assert "There is nothing here" in missing.text
-    for answer in (refused, missing):
+    for answer in (refused, missing, wrong):
         assert "/static/unfold/css/styles.css" in answer.text
         assert 'href="/admin/shops/shop/"' in answer.text
 

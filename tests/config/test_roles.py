@@ -11,13 +11,14 @@ import pytest
 from django.contrib.auth.models import Group, Permission, User
 from django.http import HttpResponse
 from django.test import Client
+from django.utils import timezone
 from django.utils.html import escape
 
 from config import error_pages
 from config.roles import ROLES, make_groups, offered
 from labels.figures.counting import recount
 from labels.models import ShippingLabel
-from parcels.models import Parcel
+from parcels.models import Parcel, UnlistedEventCode
 from shops.staff.audit.models import AuditEntry
 from shops.staff.audit.recording import customer_digests
 from tests.labels.factories import LabelFactory
@@ -237,6 +238,15 @@ def test_a_search_for_a_customer_confirms_nothing_to_those_who_may_not_see_one()
     assert found.context["cl"].result_count == 1
 
 
+def test_no_list_is_sorted_by_what_it_masks() -> None:
+    facts = {"carrier_code": "beta", "first_seen_at": timezone.now(), "last_seen_at": timezone.now()}
+    for count, text in enumerate(("Jane", "Anna", "Zoe")):
+        UnlistedEventCode.objects.create(code=text[0], text=text, count=count, **facts)
+    for who, order in (("Support", ["A", "J", "Z"]), ("Reporting", ["Z", "A", "J"])):
+        answer = member(who).get("/admin/parcels/unlistedeventcode/", {"o": "2"})
+        assert [row.code for row in answer.context["cl"].result_list] == order
+
+
 def test_no_choice_of_a_row_searches_for_a_customer() -> None:
     world = rows()
     parcel = world["parcels.parcel"]
@@ -358,3 +368,5 @@ def test_accounts_keeps_no_account_that_may_more_than_it_gives() -> None:
         assert clerk.post(f"{USERS}{user.pk}/password/", {"password1": "x"}).status_code == 403
         reset = {"action": "reset_second_factor", "_selected_action": [user.pk]}
         assert clerk.post(USERS, reset).status_code == 403
+    Group.objects.get(name="Accounts").permissions.add(Permission.objects.get(codename="delete_user"))
+    assert [clerk.get(f"{USERS}{user.pk}/delete/").status_code for user in (boss, bob)] == [403, 403]
