@@ -17,7 +17,7 @@ else:
     Compare = models.Lookup
 
 MAX_WORD_LENGTH = 100
-MAX_WORDS = 100  # two of each row that the staff's search shows
+MAX_WORDS = 100
 NOT_OF_A_WORD = re.compile(r"[\s'\\%_\0]+")  # they would need quotes in one of the databases
 
 
@@ -33,14 +33,15 @@ class WordsField(Text):
     index; and it needs no extension.
     """
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, max_words: int = MAX_WORDS, **options: Any) -> None:
         super().__init__(**options | {"default": "", "editable": False})
+        self.max_words = max_words
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str:
         return "tsvector" if connection.vendor == "postgresql" else "text"
 
     def pre_save(self, instance: models.Model, add: bool) -> str:  # noqa: FBT001 - Django's signature
-        words = joined(instance.words())  # type: ignore[attr-defined]  # models with this field have it
+        words = joined(islice(instance.words(), self.max_words))  # type: ignore[attr-defined]  # models with this field have it
         setattr(instance, self.attname, words)
         return words
 
@@ -55,7 +56,7 @@ class WordsField(Text):
 
 def joined(words: Iterable[str]) -> str:
     """Join words once each; each follows a space, and a space follows the last."""
-    once = " ".join(sorted({each[:MAX_WORD_LENGTH] for each in islice(words, MAX_WORDS)} - {""}))
+    once = " ".join(sorted({each[:MAX_WORD_LENGTH] for each in words} - {""}))
     return f" {once} " if once else ""
 
 

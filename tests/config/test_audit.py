@@ -22,6 +22,7 @@ from shops.tokens import new_token
 from shops.webhooks.models import WebhookEndpoint
 from tests.config.login.staff import PASSWORD, Staff, give_password
 from tests.labels.factories import LabelFactory
+from tests.labels.orders import RECIPIENT
 from tests.shops.commands import call
 from tests.support.api import Caller, client
 from tests.support.desk import member, parcel_of_somebody, rows
@@ -167,6 +168,10 @@ def test_a_list_of_customers_is_on_record_by_ids_and_found_by_id_and_email() -> 
     LabelFactory(shop=label.shop, state="unknown", recipient=label.recipient)
     browser.get(f"{LABELS}to-decide/")
     assert found(clerk, q=label.recipient["email"])[0] == "listed"
+    many = [LabelFactory(shop=label.shop, recipient=RECIPIENT | {"email": f"{n}@mail.example"}) for n in range(60)]
+    browser.get(f"{LABELS}export.csv").getvalue()
+    for each in many:
+        assert found(clerk, q=each.id) == found(clerk, q=each.recipient["email"]) == ["listed"]
 
 
 @pytest.mark.parametrize("name", ["parcels.unlistedeventcode", "labels.depositslip"])

@@ -54,7 +54,11 @@ class AuditEntry(models.Model):
     customer = KeyField(max_length=64, blank=True, help_text="Keyed digest of the customer's e-mail.")
     changes = JSONTextField(default=dict, help_text="Each changed field's old and new value.")
     details = JSONTextField(default=dict)
-    search_words = WordsField(db_default="", help_text="Ids and customers of the rows that a list showed.")
+    search_words = WordsField(
+        max_words=4000,  # two of each row of an export's page
+        db_default="",
+        help_text="Ids and customers of the rows that a list showed.",
+    )
 
     shown_customers: Iterable[str] = ()  # digests, when a list's entry is added
 
