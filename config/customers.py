@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from django.db import models, transaction
+from django.utils.translation import gettext
 
 from config import erasures
 from labels.models import ShippingLabel
@@ -50,7 +51,7 @@ class Customer:
     def find(cls, shop_id: str, email: str) -> Self:
         """Find a customer; raise CustomerError for a shop that does not exist and an e-mail that is none."""
         if not Shop.objects.filter(id=shop_id).exists():
-            raise CustomerError(f"SHOP_ID: there is no shop {shop_id!r}")
+            raise CustomerError(gettext("SHOP_ID: there is no shop {shop!r}").format(shop=shop_id))
         if not (email := email.strip()):
             raise CustomerError("EMAIL: needs an e-mail address")
         parcels = by_id(parcel_erasure.parcels_of(shop_id, email))
@@ -61,7 +62,8 @@ class Customer:
     def counts(self) -> Counts:
         """Count what would be erased; raise CustomerError if it can't be yet."""
         if waiting := label_erasure.not_over(self.labels):
-            raise CustomerError(f"nothing was changed: settle or decide these labels first: {', '.join(waiting)}")
+            text = gettext("nothing was changed: settle or decide these labels first: {labels}")
+            raise CustomerError(text.format(labels=", ".join(waiting)))
         return Counts(len(self.parcels), len(self.labels), len(list(label_erasure.with_pdf(self.labels))))
 
     def erase(self) -> Counts:
@@ -76,7 +78,8 @@ class Customer:
         try:
             erasures.note(self.shop_id, {*latest.parcels, *latest.labels})
         except StorageError as error:
-            raise CustomerError(f"the storage can't be reached ({error}): nothing was changed; run it again") from None
+            text = gettext("the storage can't be reached ({error}): nothing was changed; run it again")
+            raise CustomerError(text.format(error=error)) from None
         return latest.remove()
 
     def remove(self) -> Counts:
@@ -89,9 +92,8 @@ class Customer:
             pdfs = sum(map(label_erasure.remove_pdf, label_erasure.with_pdf(self.labels)))
             label_erasure.blank_receipts(self.labels)
         except StorageError as error:
-            raise CustomerError(
-                f"the storage can't be reached ({error}): only some PDFs were removed; run it again"
-            ) from None
+            text = gettext("the storage can't be reached ({error}): only some PDFs were removed; run it again")
+            raise CustomerError(text.format(error=error)) from None
         with transaction.atomic():
             lock_imports(self.shop_id)
             erased = Counts(parcel_erasure.erase(self.parcels), label_erasure.erase(self.labels), pdfs)

@@ -47,11 +47,11 @@ class SelectedLabels(LargeTableAdmin[ShippingLabel]):
         if len(labels) > limit:
             messages.warning(request, gettext("Choose at most {limit} labels. Nothing was done.").format(limit=limit))
             return None
-        reasons = [(label, question.why_not(label)) for label in labels]
+        reasons = [(label, gettext(question.why_not(label))) for label in labels]
         choice = Choice([label for label, why in reasons if not why], [each for each in reasons if each[1]])
         if not choice.concerned:
             if labels:
-                reason = gettext(choice.left_out[0][1])
+                reason = choice.left_out[0][1]
                 messages.warning(request, question.none.format(reason=reason, over=reason))
             return None
         if (choice.left_out or question.is_always_asked) and not is_confirmed(request):

@@ -10,6 +10,7 @@ from typing import Any, Final, assert_never
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
 
 from labels.lifecycle import events, metrics, parcels
 from labels.models import IN_CANCELLATION, OPEN, OVER, STORED, LabelState, ShippingLabel
@@ -149,7 +150,7 @@ TRANSITIONS: Final = {
 
 def said_of(label: ShippingLabel) -> str:
     """Return what the table says of the label's last transition; nothing of one that only began, or of long ago."""
-    return TRANSITIONS[Event(label.last_event)].says if label.last_event else ""
+    return gettext(TRANSITIONS[Event(label.last_event)].says) if label.last_event else ""
 
 
 def move(label: ShippingLabel, event: Event, *guards: Q, **facts: Any) -> bool:

@@ -3,6 +3,10 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
+from typing import Any
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
 
 from carriers import pdf
 from carriers.http.messages import UnreadableError
@@ -17,11 +21,18 @@ MERGING_TIMEOUT_S = 30.0
 
 
 class PrintingError(Exception):
-    """Nothing is printed; `str()` says why, for staff."""
+    """Nothing is printed; `str()` says why, in the language of staff, which readers' threads don't know."""
+
+    def __init__(self, text: str, **facts: Any) -> None:
+        super().__init__(text)
+        self.text, self.facts = text, facts
+
+    def __str__(self) -> str:
+        return gettext(self.text).format(**self.facts)
 
 
 # One at a time in a process: a print takes up to 200 MB of memory, and the merger as much.
-prints = ConcurrencyLimit(1, lambda: PrintingError("Another print is being made. Try again in some seconds."))
+prints = ConcurrencyLimit(1, lambda: PrintingError(_("Another print is being made. Try again in some seconds.")))
 
 
 class Reader:
@@ -35,11 +46,13 @@ class Reader:
     def read(self, label: ShippingLabel) -> bytes:
         content = bytes(label.pdf) if label.pdf is not None else self.stored(label.pdf_key)
         if content is None:
-            raise PrintingError(f"The PDF of {label.id} is not in the storage. Print the others without it.")
+            text = _("The PDF of {id} is not in the storage. Print the others without it.")
+            raise PrintingError(text, id=label.id)
         with self.lock:
             self.left -= len(content)
             if self.left < 0:
-                raise PrintingError(f"These PDFs are more than {MAX_OUTPUT_BYTES // 1024**2} MiB. Print fewer.")
+                text = _("These PDFs are more than {size} MiB. Print fewer.")
+                raise PrintingError(text, size=MAX_OUTPUT_BYTES // 1024**2)
         return content
 
 
@@ -53,9 +66,10 @@ def printed(labels: Sequence[ShippingLabel]) -> bytes:
             pdfs = [part for content in contents(labels) for part in unmerged.parts(content).values()]
             return pdf.rewritten(pdfs, MERGING_TIMEOUT_S)
     except storage.StorageError:
-        raise PrintingError("The storage can't be reached now. The PDFs are safe there; try again later.") from None
+        text = _("The storage can't be reached now. The PDFs are safe there; try again later.")
+        raise PrintingError(text) from None
     except UnreadableError:
-        raise PrintingError("One of these PDFs can't be read. Print fewer, or open the labels one by one.") from None
+        raise PrintingError(_("One of these PDFs can't be read. Print fewer, or open the labels one by one.")) from None
 
 
 def contents(labels: Sequence[ShippingLabel]) -> list[bytes]:

@@ -5,6 +5,8 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+from django.utils.translation import gettext
+
 from carriers import CARRIERS
 from carriers.client import Service
 from carriers.errors import CarrierError, CarrierUnavailable, RequestRejected
@@ -30,10 +32,10 @@ class NotReachedError(Exception):
 def why_not(label: ShippingLabel) -> str:
     """Return the reason why a label is on no deposit slip, empty for one that can be."""
     if not CARRIERS[label.carrier_code].max_slip_parcels:
-        return f"{label.carrier_code} makes no deposit slips"
+        return gettext("{carrier_code} makes no deposit slips").format(carrier_code=label.carrier_code)
     if label.shop.is_test:
-        return "is a test shop's, and is handed in nowhere"
-    return "" if label.state == LabelState.GENERATED else "is not bought, or is cancelled"
+        return gettext("is a test shop's, and is handed in nowhere")
+    return "" if label.state == LabelState.GENERATED else gettext("is not bought, or is cancelled")
 
 
 def make(labels: Sequence[ShippingLabel], *, asked_by: str) -> list[DepositSlip]:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django import forms
+from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_lazy
 from django_stubs_ext import StrOrPromise
 
@@ -125,7 +126,7 @@ class ContractForm(forms.ModelForm[CarrierContract]):
             is_of_customs = error.field == "customs"
             text = gettext("Description, value and HS code need each other.") if is_of_customs else f"{error}"
             name = error.field if error.field in self.fields else None
-            self.add_error(name, text[:1].upper() + text[1:])
+            self.add_error(name, capfirst(text))
 
 
 def checked_products(carrier: str, typed: dict[str, tuple[str, ...]]) -> dict[str, terms.Override | None]:

@@ -5,6 +5,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_lazy
 
 from shops.contracts import senders
@@ -67,6 +68,6 @@ class ShopForm(forms.ModelForm[Shop]):
         """Tell of each wrong value at its field."""
         known = {name: faults for name, faults in error.faults.items() if name in AddressSerializer().fields}
         for name, faults in known.items():
-            self.add_error(PREFIX + name, [str(fault).capitalize() for fault in faults])
+            self.add_error(PREFIX + name, [capfirst(gettext(str(fault))) for fault in faults])
         if not known:
             self.add_error(None, gettext("The sender address: {error}.").format(error=error))

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from django.utils.translation import gettext
+
 from carriers import CARRIERS
 from carriers.errors import CarrierError
 from carriers.products import PRODUCTS
@@ -44,15 +46,18 @@ def checked_product(carrier_code: str, code: str, replacement: str, service: str
     """Return what the contract replaces of a product, None for nothing; raise TermsError."""
     carrier, own = CARRIERS[carrier_code], products_of(carrier_code)
     if code not in own:
-        raise TermsError("products", f"{code!r} is none of {', '.join(own)}")
+        raise TermsError("products", gettext("{code!r} is none of {codes}").format(code=code, codes=", ".join(own)))
     if replacement and not carrier.product_code.fullmatch(replacement):
-        raise TermsError("products", f"{replacement!r} is no product code of {carrier_code}")
+        text = gettext("{code!r} is no product code of {carrier_code}")
+        raise TermsError("products", text.format(code=replacement, carrier_code=carrier_code))
     if service and not carrier.has_services:
-        raise TermsError("products", f"{carrier_code} has no services, so leave out :{service}")
+        text = gettext("{carrier_code} has no services, so leave out :{service}")
+        raise TermsError("products", text.format(carrier_code=carrier_code, service=service))
     if service and not (replacement and SERVICE.fullmatch(service)):
-        raise TermsError("products", "a service has 1 to 3 digits, and stands with the carrier's code")
+        raise TermsError("products", gettext("a service has 1 to 3 digits, and stands with the carrier's code"))
     if as_code and not (carrier.has_services and service and AS_CODE.fullmatch(as_code)):
-        raise TermsError("products", "`as` has 1 to 3 letters and digits, and stands with alpha's code and service")
+        text = gettext("`as` has 1 to 3 letters and digits, and stands with alpha's code and service")
+        raise TermsError("products", text)
     codes = {"carrier_code": replacement, "service": service} | ({"as_code": as_code} if as_code else {})
     return codes if replacement else None
 
@@ -81,7 +86,7 @@ def checked_customs(carrier_code: str, values: Mapping[str, Any]) -> dict[str, A
     if any(value in ("", None) for value in required):
         raise TermsError("customs", "need each other")
     if not HS_CODE.fullmatch(values["customs_hs_code"]):
-        raise TermsError("customs_hs_code", "needs 6, 8 or 10 digits")
+        raise TermsError("customs_hs_code", gettext("needs 6, 8 or 10 digits"))
     return {
         "customs_description": description,
         "customs_value_eur": checked_euros("customs_value_eur", values["customs_value_eur"]),
@@ -97,8 +102,14 @@ def checked_euros(field: str, amount: Any) -> Decimal:
     except InvalidOperation:
         euros = Decimal(0)
     if not (euros.is_finite() and 0 < euros < 10**8 and euros == round(euros, 2)):
-        raise TermsError(field, "needs euros above 0, with at most two decimals")
+        raise TermsError(field, gettext("needs euros above 0, with at most two decimals"))
     return euros
+
+
+def needs(carrier_code: str) -> str:
+    """Say which accounts and secrets a carrier has."""
+    meaning = gettext(CARRIERS[carrier_code].credentials_shape.meaning)
+    return gettext("{carrier_code} needs {meaning}").format(carrier_code=carrier_code, meaning=meaning)
 
 
 def check_accounts(carrier_code: str, numbers: Mapping[str, str]) -> None:
@@ -107,15 +118,17 @@ def check_accounts(carrier_code: str, numbers: Mapping[str, str]) -> None:
     for field in ACCOUNTS:
         number = numbers[field]
         if (number or field == "account_number") and not shape.account_number.fullmatch(number):
-            raise TermsError(field, f"{carrier_code} needs {shape.meaning}")
+            raise TermsError(field, needs(carrier_code))
     if numbers["parent_account_number"] and not shape.takes_parent:
-        raise TermsError("parent_account_number", f"{carrier_code} has no parent accounts")
+        raise TermsError(
+            "parent_account_number", gettext("{carrier_code} has no parent accounts").format(carrier_code=carrier_code)
+        )
     if numbers["pickup_account_number"] == numbers["account_number"]:
-        raise TermsError("pickup_account_number", "is the contract's own: leave it out")
+        raise TermsError("pickup_account_number", gettext("is the contract's own: leave it out"))
 
 
 def check_secret(carrier_code: str, password: str, api_key: str) -> None:
     """Raise TermsError for a secret that the carrier can't accept."""
     shape = CARRIERS[carrier_code].credentials_shape
     if (api_key and not shape.takes_api_key) or not shape.password.fullmatch(password or api_key):
-        raise TermsError("api_key" if api_key else "password", f"{carrier_code} needs {shape.meaning}")
+        raise TermsError("api_key" if api_key else "password", needs(carrier_code))

@@ -6,6 +6,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.utils.translation import gettext
 
 from carriers.http.connections import resolve
 
@@ -63,33 +64,36 @@ def check_url(url: str) -> None:
     try:
         found = resolve(host, port, LOOKUP_TIMEOUT_S)
     except TimeoutError:
-        raise UrlError(f"the name {host} was not resolved in time") from None
+        raise UrlError(gettext("the name {host} was not resolved in time").format(host=host)) from None
     except (socket.gaierror, UnicodeError):
-        raise UrlError(f"the name {host} has no address") from None
+        raise UrlError(gettext("the name {host} has no address").format(host=host)) from None
     if not all(may_connect(str(address[0])) for *_, address in found):
-        raise UrlError(f"{host} has an address that is not public")
+        raise UrlError(gettext("{host} has an address that is not public").format(host=host))
 
 
 def split_url(url: str) -> tuple[str, int]:
     """Return a URL's host and port; raise UrlError for one that needs no look-up to be refused."""
     if len(url) > MAX_URL_LENGTH or not re.fullmatch(r"[!-~]+", url) or "\\" in url:
-        raise UrlError(f"needs at most {MAX_URL_LENGTH} printable ASCII characters, without spaces and backslashes")
+        text = gettext("needs at most {count} printable ASCII characters, without spaces and backslashes")
+        raise UrlError(text.format(count=MAX_URL_LENGTH))
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise UrlError("is no valid URL") from None
+        raise UrlError(gettext("is no valid URL")) from None
     schemes = {"https": HTTPS_PORT} | ({"http": 80} if settings.WEBHOOK_ALLOW_PRIVATE else {})
     if parts.scheme not in schemes:
-        raise UrlError("needs https://")
+        raise UrlError(gettext("needs https://"))
     if "@" in parts.netloc:
-        raise UrlError("may hold no user name and no password")
+        raise UrlError(gettext("may hold no user name and no password"))
     if "#" in url:
-        raise UrlError("may have no fragment")
+        raise UrlError(gettext("may have no fragment"))
     check_host(host)
     port = schemes[parts.scheme] if port is None else port
     if port != schemes[parts.scheme] and port < FIRST_FREE_PORT:
-        raise UrlError(f"needs port {HTTPS_PORT} or one above {FIRST_FREE_PORT - 1}")
+        raise UrlError(
+            gettext("needs port {port} or one above {last}").format(port=HTTPS_PORT, last=FIRST_FREE_PORT - 1)
+        )
     return host, port
 
 
@@ -99,4 +103,4 @@ def check_host(host: str) -> None:
         IPv6Address(host) if ":" in host and "%" not in host else IPv4Address(host)
     except ValueError:
         if not HOST.fullmatch(host) or ENDS_IN_NUMBER.fullmatch(host):
-            raise UrlError("needs a host name, or an IP address in its usual form") from None
+            raise UrlError(gettext("needs a host name, or an IP address in its usual form")) from None
