@@ -78,7 +78,7 @@ def yesterday(request: HttpRequest) -> Table | None:
 def row_of(carrier: str, day: date, bought: int, done: list[int]) -> list[Figure]:
     handed_in, delivered, promised, on_time = done
     on_day = {"carrier": carrier, "status": TrackingStatus.DELIVERED.value, **period("delivered", day, day)}
-    share = f" ({on_time / promised:.0%})" if promised else ""
+    share = f" ({number(100 * on_time / promised, 0)} %)" if promised else ""
     return [
         Figure(number(bought), labels_url(carrier=carrier, state=list(BOUGHT), **created(day, day))),
         Figure(number(handed_in), parcels_url(carrier=carrier, **period("handed_in", day, day))),

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.utils import timezone
 from django.utils.translation import gettext
 
 from labels.lifecycle import decisions
 from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, OPEN, OVER, UNBILLED, LabelState, ShippingLabel, settle_wait
 from shops.contracts.models import CarrierContract
 from shops.db import clock
+from shops.staff.panels import moment
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,10 @@ class NextStep:
     suffix: str = ""
     can_be_asked: bool = False
     is_open: bool = True
+
+    @property
+    def when(self) -> str:
+        return moment(self.at)
 
 
 def next_steps(labels: Iterable[ShippingLabel]) -> list[NextStep]:
@@ -80,6 +84,6 @@ def question(label: ShippingLabel, due: datetime | None, when: str) -> NextStep:
     elif label.state in IN_CANCELLATION:
         ends_at = (label.cancel_requested_at or label.created_at) + CANCEL_TIMEOUT
         text = gettext("{carrier} is asked to cancel it {when}")
-        suffix = gettext("until {time}").format(time=f"{timezone.localtime(ends_at):%H:%M}")
+        suffix = gettext("until {time}").format(time=moment(ends_at))
     text = text.format(carrier=label.carrier_code, when=when)
     return NextStep(label, text, due, suffix, can_be_asked=can_be_asked)

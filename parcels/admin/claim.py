@@ -45,6 +45,7 @@ def text_of(parcel: Parcel, numbers: list[TrackingNumber], told: str) -> Iterato
     yield _("Order %(order)s of %(shop)s") % {"order": parcel.order_number or parcel.order_id, "shop": parcel.shop}
     yield promise(parcel, clock.now())[0]
     yield _("Handed in: %(at)s") % {"at": at(parcel.handed_in_at)}
+    yield _("Times and days are those of %(zone)s.") % {"zone": zone()}
     yield ""
     yield "# " + _("Sender")
     yield from address(parcel.shop.sender_address or {"name": parcel.shop.name})

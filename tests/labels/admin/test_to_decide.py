@@ -1,7 +1,7 @@
 """The page of labels to decide: why, since when, what happens by itself, and asking the carrier now."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -77,6 +77,8 @@ def test_the_time_at_which_the_carrier_is_asked_is_said(staff: Client, shop: Sho
     label.refresh_from_db()
     assert future(staff) == f"alpha is asked at {clock(label.ask_again_at)}"
     assert ASK in staff.get(TO_DECIDE).text
+    ShippingLabel.objects.update(ask_again_at=datetime(2038, 7, 14, 22, 30, tzinfo=UTC))
+    assert future(staff) == "alpha is asked at 15 Jul 2038, 00:30"
     CarrierContract.objects.all().delete()
     assert "no alpha contract any more" in future(staff)
     assert ASK not in staff.get(TO_DECIDE).text
