@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
 
 from config.login import factors
 from shops.management import base
@@ -22,4 +23,5 @@ class Command(base.Command):
             user = User.objects.get(username=options["username"])
         except User.DoesNotExist:
             raise CommandError("USERNAME: there is no such user") from None
-        self.print(str(factors.reset(user)))
+        with transaction.atomic():
+            self.print(str(factors.reset(user)))
