@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from labels.models import total_kg
-from shops.staff.exports import Column, joined, member
+from shops.staff.exports import OF_SHOP, Column, joined, member
 
 
 def name(address: dict[str, Any]) -> str:
@@ -12,8 +12,7 @@ def name(address: dict[str, Any]) -> str:
 
 EXPORT_COLUMNS: Final = (
     Column("Label", "id"),
-    Column("Shop id", "shop_id"),
-    Column("Shop", "shop__name"),
+    *OF_SHOP,
     Column("Order", "order_id"),
     Column("Reference", "reference"),
     Column("Carrier", "carrier_code"),

@@ -51,15 +51,12 @@ Decision = Callable[[StaffRequest, ShippingLabel], str]
 class DecideSelected(SelectedLabels):
     """The actions that decide about selected labels."""
 
-    def has_decide_permission(self, request: StaffRequest) -> bool:
-        return request.user.has_perm("labels.change_shippinglabel")
-
-    @admin.action(description=gettext_lazy("Cancel …"), permissions=["decide"])
+    @admin.action(description=gettext_lazy("Cancel …"), permissions=["act"])
     def cancel_selected(self, request: StaffRequest, queryset: QuerySet[ShippingLabel]) -> HttpResponse | None:
         """Cancel the bought ones at their carriers."""
         return self.decide(request, queryset, CANCEL, cancel)
 
-    @admin.action(description=gettext_lazy("Mark as not made …"), permissions=["decide"])
+    @admin.action(description=gettext_lazy("Mark as not made …"), permissions=["act"])
     def mark_selected_as_not_made(
         self, request: StaffRequest, queryset: QuerySet[ShippingLabel]
     ) -> HttpResponse | None:

@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 from django.db.models import Max, Q, Sum
 from django.http import HttpRequest
@@ -23,6 +24,7 @@ from shops.staff.panels import Chart, Figure, Panel, Series, Table, created, lis
 DAYS: Final = 30
 DAYS_OF_FAILURES: Final = 7
 CODES_SHOWN: Final = 10
+labels_url = partial(list_url, "labels", "shippinglabel")
 
 
 def panels(request: HttpRequest) -> Iterator[Panel]:
@@ -32,10 +34,6 @@ def panels(request: HttpRequest) -> Iterator[Panel]:
         yield labels_a_day(today)
         yield failures_by_code(today)
         yield buying(today)
-
-
-def labels_url(**filters: Any) -> str:
-    return list_url("labels", "shippinglabel", **filters)
 
 
 def last_days(today: date, count: int) -> list[date]:

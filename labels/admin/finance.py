@@ -8,7 +8,8 @@ from typing import Any, Final, cast
 
 from django import forms
 from django.contrib import admin
-from django.core.exceptions import BadRequest, PermissionDenied
+from django.contrib.admin.exceptions import DisallowedModelAdminLookup
+from django.core.exceptions import PermissionDenied
 from django.db.models import Min, Q, QuerySet, Sum
 from django.db.models.functions import TruncMonth
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -116,12 +117,6 @@ class FinanceAdmin(ReadOnly, ModelAdmin[LabelFigure]):
         view = self.admin_site.admin_view(self.finance_view)
         return [path("", view, name="labels_labelfigure_changelist"), *self.export_urls()]
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return are_figures_allowed(request)
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
-
     def finance_view(self, request: HttpRequest) -> HttpResponse:
         """Show the largest part of the rows that a page can hold, and the sums of all."""
         form = self.chosen(request)
@@ -147,12 +142,12 @@ class FinanceAdmin(ReadOnly, ModelAdmin[LabelFigure]):
         return answer(Export(self.opts.label_lower, [*map(str, TITLES)], rows, told_filters(request)), kind)
 
     def chosen(self, request: HttpRequest) -> FinanceForm:
-        """Read what was chosen; raise PermissionDenied or BadRequest."""
+        """Read what was chosen; raise PermissionDenied or DisallowedModelAdminLookup."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         form = FinanceForm({name: str(value) for name, value in request.GET.items() if value})
         if set(request.GET) - set(form.fields) or not form.is_valid():
-            raise BadRequest(gettext("This page has no such filter."))
+            raise DisallowedModelAdminLookup(gettext("This page has no such filter."))
         return form
 
 

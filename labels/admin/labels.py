@@ -10,7 +10,6 @@ from django.contrib.admin.utils import unquote
 from django.db import models
 from django.db.models import OuterRef, QuerySet, Subquery, Value
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import path
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import mark_safe
 from django.utils.timesince import timesince
@@ -99,7 +98,7 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
 
     def shown_alone(self, request: HttpRequest, row: ShippingLabel) -> ShippingLabel:
         """Show a label that waits for a person whole to whoever decides about it; each look is on record."""
-        return row if self.may_act(request) and waits_for_person(row) else self.shown(request, row)
+        return row if self.has_act_permission(request) and waits_for_person(row) else self.shown(request, row)
 
     def customer_of(self, row: ShippingLabel) -> str:
         return str(row.recipient.get("email", ""))
@@ -123,21 +122,19 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
             "contract": contract,
             "last_event": said_of(label),
             "next_step": next_step(label, has_contract=contract is not None),
-            "has_pdf": label.has_pdf and may_see(request),
-            "has_unmerged_pdfs": unmerged.are_kept(label) and may_see(request),
+            "has_pdf": label.has_pdf and self.has_open_permission(request),
+            "has_unmerged_pdfs": unmerged.are_kept(label) and self.has_open_permission(request),
             "is_open": is_open and not label.is_leased,
             "is_over": not is_open,
             "is_cancellation_open": label.state in IN_CANCELLATION and not label.is_leased,
-            "may_decide": self.may_act(request),
+            "may_decide": self.has_act_permission(request),
             "can_be_asked": client(label.carrier_code, is_test=label.shop.is_test).can_be_asked,
         }
 
     def get_urls(self) -> list[Any]:
-        # "Cacheable" leaves the headers to the view, which forbids caching.
-        view = self.admin_site.admin_view(self.pdf_view, cacheable=True)
         return [
-            path("<path:object_id>/pdf/", view, name="labels_shippinglabel_pdf"),
             *self.act_urls(
+                pdf=Act(ask=self.pdf, may=self.has_open_permission),
                 ask=Act(self.have_asked, page_again),
                 adopt=Act(self.adopt, self.adopt),
                 not_made=Act(self.mark_as_not_made, self.ask_if_not_made),

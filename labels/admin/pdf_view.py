@@ -1,7 +1,6 @@
 """The PDF of a label on the staff's pages: in the storage, or still in its row."""
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext
 
@@ -11,18 +10,14 @@ from labels.models import UNFINISHED, ShippingLabel
 from labels.pdfs import storage, unmerged
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
-from shops.staff.masking import may_see
 from shops.staff.pages import page_of
 
 
 class PdfOfLabel(ToDecideAdmin):
     """Opens a label's PDF, for those who may see its recipient; each is on record."""
 
-    def pdf_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def pdf(self, request: HttpRequest, label: ShippingLabel) -> HttpResponse:
         """Redirect to the stored PDF by a URL signed now, or send the file that the row keeps."""
-        if not (self.has_view_permission(request) and may_see(request)):
-            raise PermissionDenied
-        label = self.row_or_404(request, object_id)
         # In one query: the PDF may just be moving to the storage.
         label.refresh_from_db(fields=["state", "pdf", "pdf_removed_at"])
         if label.state in UNFINISHED and label.pdf is not None:

@@ -7,13 +7,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from labels.admin.actions import Choice, Question, SelectedLabels
 from labels.models import ShippingLabel
 from labels.pdfs import printing, storage
 from labels.templatetags.label_page import state_name
-from shops.staff import masking
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 
@@ -26,7 +25,7 @@ FILE_HEADERS: Final = {
 
 
 def why_not(label: ShippingLabel) -> str:
-    return "" if label.has_pdf else f"no PDF: {state_name(label).lower()}"
+    return "" if label.has_pdf else gettext("no PDF: {state}").format(state=state_name(label).lower())
 
 
 QUESTION: Final = Question(
@@ -42,10 +41,7 @@ QUESTION: Final = Question(
 class PrintSelected(SelectedLabels):
     """The action that prints selected labels; a stack is never short of a label that nobody was told about."""
 
-    def has_print_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request) and masking.may_see(request)
-
-    @admin.action(description=gettext_lazy("Print as one PDF"), permissions=["print"])
+    @admin.action(description=gettext_lazy("Print as one PDF"), permissions=["open"])
     def print_selected(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> HttpResponse | None:
         """Print in the order of the list; where a label has no PDF, ask first if the others are to be printed."""
         choice = self.choice(request, queryset, QUESTION, printing.MAX_LABELS)
@@ -57,7 +53,7 @@ class PrintSelected(SelectedLabels):
             messages.error(request, str(error))
             return None
         record_opened(choice.concerned)
-        return pdf_answer(content, f"labels-{timezone.now():%Y%m%d-%H%M}.pdf")
+        return pdf_answer(content, f"labels-{timezone.localtime():%Y%m%d-%H%M}.pdf")
 
 
 def record_opened(labels: list[ShippingLabel]) -> None:

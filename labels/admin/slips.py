@@ -3,11 +3,9 @@
 from typing import Any, Final
 
 from django.contrib import admin, messages
-from django.contrib.admin.utils import unquote
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext, gettext_lazy
 
@@ -17,9 +15,9 @@ from labels.models import DepositSlip, ShippingLabel
 from labels.pdfs import storage
 from labels.personal_data.columns import COLUMNS
 from labels.slips import making
-from shops.staff import masking
+from shops.staff.acts import Act
 from shops.staff.audit.models import Action
-from shops.staff.audit.recording import record
+from shops.staff.audit.recording import Shown, record
 from shops.staff.base import CappedList, LargeTableAdmin
 from shops.staff.display_texts import NOTHING, badge
 from shops.staff.filters import CarrierFilter
@@ -93,21 +91,19 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
         return slips.filter(number=text).values("pk").union(*others, all=True)
 
     def get_urls(self) -> list[Any]:
-        view = self.admin_site.admin_view(self.pdf_view, cacheable=True)
-        return [path("<path:object_id>/pdf/", view, name="labels_depositslip_pdf"), *super().get_urls()]
+        return [*self.act_urls(pdf=Act(ask=self.pdf, may=self.has_open_permission)), *super().get_urls()]
 
-    def pdf_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def pdf(self, request: HttpRequest, slip: DepositSlip) -> HttpResponse | None:
         """Answer with the PDF; one that the row still keeps is moved to the storage first."""
-        if not (self.has_view_permission(request) and masking.may_see(request)):
-            raise PermissionDenied
-        slip = DepositSlip.objects.with_pdf().filter(pk=unquote(object_id)).first()
-        if slip is None:
-            raise Http404(gettext("There is no deposit slip with this id, or it has no PDF."))
+        if not slip.has_pdf:
+            raise Http404(gettext("This deposit slip has no PDF."))
         content = self.content(slip)
         if content is None:
             messages.error(request, gettext("The storage can't be reached now. Try again later."))
-            return HttpResponseRedirect(page_of(slip))
-        record(Action.PDF_OPENED, slip, labels=slip.label_ids)
+            return None
+        labels = ShippingLabel.objects.filter(pk__in=slip.label_ids).order_by("pk").only("recipient")
+        shown = [Shown(label.pk, label.recipient.get("email", "")) for label in labels]
+        record(Action.PDF_OPENED, slip, shown=shown)
         return pdf_answer(content, f"deposit-slip-{slip.number}.pdf")
 
     def content(self, slip: DepositSlip) -> bytes | None:

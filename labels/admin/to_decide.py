@@ -63,7 +63,7 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
             "waiting": next_steps(self.shown(request, label) for label in waiting),
             "noticed": [self.shown(request, label) for label in noticed],
             "others": next_steps(self.shown(request, label) for label in needing_nobody),
-            "may_decide": self.may_act(request),
+            "may_decide": self.has_act_permission(request),
             "is_personal": may_see(request),
         }
         return self.page(request, "labels/to_decide.html", context)
@@ -85,7 +85,7 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
                 )
         return page_again()
 
-    def may_act(self, request: HttpRequest) -> bool:
+    def has_act_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("labels.change_shippinglabel")
 
 

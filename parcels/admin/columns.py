@@ -3,12 +3,11 @@
 from typing import Final
 
 from parcels.templatetags.parcel_page import moment
-from shops.staff.exports import Column, joined, member
+from shops.staff.exports import OF_SHOP, Column, joined, member
 
 EXPORT_COLUMNS: Final = (
     Column("Parcel", "id"),
-    Column("Shop id", "shop_id"),
-    Column("Shop", "shop__name"),
+    *OF_SHOP,
     Column("Order", "order_id"),
     Column("Order number", "order_number"),
     Column("Tracking number", "tracking_id"),

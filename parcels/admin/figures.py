@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from datetime import date, datetime
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 from django.db.models import Sum
 from django.http import HttpRequest
@@ -18,6 +19,7 @@ from shops.staff.display_texts import NOTHING, number, short_name
 from shops.staff.panels import Chart, Figure, Panel, Series, Table, Tile, created, lasting, list_url, may_view, moment
 
 LATE_TRACKING_S: Final = 900
+parcels_url = partial(list_url, "parcels", "parcel")
 
 
 def panels(request: HttpRequest) -> Iterator[Panel]:
@@ -30,10 +32,6 @@ def panels(request: HttpRequest) -> Iterator[Panel]:
         yield by_status(days)
         yield stuck(carriers)
         yield tracking(carriers)
-
-
-def parcels_url(**filters: Any) -> str:
-    return list_url("parcels", "parcel", **filters)
 
 
 def by_status(days: list[date]) -> Chart:

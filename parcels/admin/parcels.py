@@ -6,10 +6,8 @@ from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ORDER_VAR
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import path
+from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.translation import gettext, gettext_lazy
 
@@ -33,7 +31,6 @@ from shops.staff.base import CappedList, LargeTableAdmin
 from shops.staff.display_texts import NOTHING
 from shops.staff.filters import ModeFilter
 from shops.staff.masking import conceal, may_see
-from shops.staff.pages import page_of
 from shops.staff.unfold_classes import AutocompleteSelectFilter
 from shops.webhooks.models import WebhookDelivery
 
@@ -109,15 +106,12 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
             "panels": [panel(request, parcel) for panel in self.panels],
         }
 
-    def file_view(self, make: Callable[[Parcel], bytes], request: HttpRequest, object_id: str) -> HttpResponse:
+    def file(self, make: Callable[[Parcel], bytes], request: HttpRequest, parcel: Parcel) -> HttpResponse | None:
         """Answer with a file about a parcel, which names the customer."""
-        if not (self.has_view_permission(request) and may_see(request)):
-            raise PermissionDenied
-        parcel = self.row_or_404(request, object_id)
         content = make(parcel)
         if not content:
             messages.warning(request, gettext("The carrier gives no proof of this delivery now."))
-            return HttpResponseRedirect(page_of(parcel))
+            return None
         record(Action.PDF_OPENED, parcel, customer_email=parcel.customer_email, note=make.__name__)
         answer = HttpResponse(content, content_type="application/pdf")
         answer["Content-Disposition"] = f'inline; filename="{make.__name__}.pdf"'
@@ -126,14 +120,12 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     def get_urls(self) -> list[Any]:
         take = Act(lambda request, parcel: taking.act(request, Parcel, parcel.pk))
         acts = {"ask": Act(self.have_asked), "let-go": Act(self.have_let_go), "take": take}
-        files = {make.__name__: self.admin_site.admin_view(partial(self.file_view, make)) for make in (claim, proof)}
-        return [
-            *self.act_urls(**acts),
-            *(path(f"<path:object_id>/{name}/", view, name=f"parcels_parcel_{name}") for name, view in files.items()),
-            *super().get_urls(),
-        ]
+        files = {
+            make.__name__: Act(ask=partial(self.file, make), may=self.has_open_permission) for make in (claim, proof)
+        }
+        return [*self.act_urls(**acts, **files), *super().get_urls()]
 
-    def may_act(self, request: HttpRequest) -> bool:
+    def has_act_permission(self, request: HttpRequest) -> bool:
         return may_change(request)
 
     def have_asked(self, request: HttpRequest, parcel: Parcel) -> None:

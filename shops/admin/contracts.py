@@ -23,7 +23,7 @@ from shops.contracts import accounts, checking
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from shops.staff.display_texts import NOTHING
-from shops.staff.exports import Column, joined
+from shops.staff.exports import OF_SHOP, Column, joined
 from shops.staff.filters import CarrierFilter, ModeFilter, OptionFilter
 from shops.staff.unfold_classes import AutocompleteSelectFilter
 
@@ -74,8 +74,7 @@ class CarrierContractAdmin(OfShopAdmin[CarrierContract]):
     change_form_after_template = "shops/contract_check.html"
     export_columns = (
         Column("Contract", "id"),
-        Column("Shop id", "shop_id"),
-        Column("Shop", "shop__name"),
+        *OF_SHOP,
         Column("Carrier", "carrier_code"),
         Column("Account number", "account_number"),
         Column("Parent account", "parent_account_number"),

@@ -7,9 +7,8 @@ from django.utils.translation import gettext
 
 from shops.contracts.models import CarrierContract
 from shops.staff.base import LISTED_AT_MOST
-from shops.staff.display_texts import number
 from shops.staff.panels import Figure, Panel, Tile, list_url, may_view
-from shops.staff.queue import Row, counted
+from shops.staff.queue import Row, capped, counted
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 
 
@@ -42,7 +41,6 @@ def rows(request: HttpRequest) -> Iterator[Row]:
 def dead_letters() -> Tile:
     dead = WebhookDelivery.objects.live().filter(state=DeliveryState.DEAD).order_by()
     count = dead[: LISTED_AT_MOST + 1].count()
-    text = f"{number(min(count, LISTED_AT_MOST))}{'+' if count > LISTED_AT_MOST else ''}"
     link = list_url("shops", "webhookdelivery", state=DeliveryState.DEAD)
-    figure = Figure(text, link, is_bad=bool(count))
+    figure = Figure(capped(count), link, is_bad=bool(count))
     return Tile(gettext("Webhook deliveries given up"), figure, gettext("Dead letters that are kept."))

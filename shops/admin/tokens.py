@@ -20,7 +20,7 @@ from shops.models import AccessToken, Shop
 from shops.staff.acts import is_confirmed
 from shops.staff.base import ReadOnly
 from shops.staff.display_texts import badge
-from shops.staff.exports import Column
+from shops.staff.exports import OF_SHOP, Column
 from shops.staff.filters import OptionFilter
 from shops.staff.masking import may_see
 from shops.staff.pages import page_of
@@ -109,8 +109,7 @@ class AccessTokenAdmin(WithState, IssuedAdmin[AccessToken]):
         Column("Token", "id"),
         Column("Ends in", "last_four"),
         Column("Name", "name"),
-        Column("Shop id", "shop_id"),
-        Column("Shop", "shop__name"),
+        *OF_SHOP,
         Column("Created", "created_at"),
         Column("Expires", "expires_at"),
         Column("Revoked", "revoked_at"),

@@ -1,21 +1,24 @@
 """The admin's pages of webhook endpoints: made, rotated, paused, tested, enabled, revoked and replayed."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
+from django.core.validators import MinValueValidator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import truncatechars
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.text import capfirst
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from shops.admin.kept import IssuedAdmin
 from shops.models import Shop
 from shops.staff.acts import is_confirmed
 from shops.staff.display_texts import badge
-from shops.staff.exports import Column, joined
+from shops.staff.exports import OF_SHOP, Column, joined
 from shops.staff.filters import ModeFilter, OptionFilter
 from shops.staff.unfold_classes import AutocompleteSelectFilter, SplitDateTime
 from shops.webhooks import endpoints
@@ -54,8 +57,7 @@ class EndpointForm(forms.ModelForm[WebhookEndpoint]):
         try:
             check_url(url)
         except UrlError as error:
-            text = gettext("The URL {error}.") if str(error).startswith("needs") else "{error}."
-            raise ValidationError(text.format(error=error)) from None
+            raise ValidationError(capfirst(f"{error}.")) from None
         return url
 
     def clean_shop(self) -> Shop:
@@ -69,7 +71,11 @@ class EndpointForm(forms.ModelForm[WebhookEndpoint]):
 class ReplayForm(forms.Form):
     """The moment from which events are delivered again."""
 
-    since = forms.SplitDateTimeField(widget=SplitDateTime, label=gettext_lazy("Events since"))
+    since = forms.SplitDateTimeField(
+        widget=SplitDateTime,
+        label=gettext_lazy("Events since"),
+        validators=[MinValueValidator(datetime(2000, 1, 1, tzinfo=UTC))],
+    )
 
 
 @admin.register(WebhookEndpoint)
@@ -83,8 +89,7 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
     search_help_text = gettext_lazy("Id, URL or shop")
     export_columns = (
         Column("Endpoint", "id"),
-        Column("Shop id", "shop_id"),
-        Column("Shop", "shop__name"),
+        *OF_SHOP,
         Column("URL", "url"),
         Column("Events", "event_types", joined),
         Column("Paused", "is_paused"),
@@ -138,11 +143,11 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
 
     @admin.action(description=gettext_lazy("Send a test"), permissions=["change"])
     def send_test(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> None:
-        self.for_each(request, queryset, endpoints.send_test, gettext("A test is queued for"))
+        self.for_each(request, queryset, endpoints.send_test, gettext_noop("A test is queued for"))
 
     @admin.action(description=gettext_lazy("Enable again"), permissions=["change"])
     def enable(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> None:
-        self.for_each(request, queryset, endpoints.enable, gettext("Enabled:"))
+        self.for_each(request, queryset, endpoints.enable, gettext_noop("Enabled:"))
 
     @admin.action(description=gettext_lazy("Rotate the secret"), permissions=["change"])
     def rotate(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> HttpResponse | None:
@@ -167,7 +172,7 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
             text = gettext("No delivery is begun after it, and what is queued is not delivered. This cannot be undone.")
             rows, title = queryset.filter(revoked_at=None), gettext("Revoke webhook endpoints")
             return self.ask(request, "revoke", rows, title=title, explanation=text)
-        self.for_each(request, queryset, endpoints.revoke, gettext("Revoked:"))
+        self.for_each(request, queryset, endpoints.revoke, gettext_noop("Revoked:"))
         return None
 
     @admin.action(description=gettext_lazy("Deliver everything again since …"), permissions=["change"])
@@ -180,9 +185,9 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
             rows, title = queryset.filter(revoked_at=None), gettext("Deliver everything again")
             return self.ask(request, "replay", rows, title=title, explanation=text, form=form)
         since = form.cleaned_data["since"]
-        done = gettext("Queued again since {since:%F %T}:").format(since=since)
+        done = gettext_noop("Queued again since {since:%F %T}:")
         told = WebhookDelivery.objects.filter(created_at__gte=since)
-        self.for_each(request, queryset, lambda each: told.filter(endpoint=each).replay(), done)
+        self.for_each(request, queryset, lambda each: told.filter(endpoint=each).replay(), done, since=since)
         return None
 
     def for_each(
@@ -191,14 +196,16 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
         queryset: QuerySet[WebhookEndpoint],
         act: Callable[[WebhookEndpoint], Any],
         done: str,
+        **facts: Any,
     ) -> None:
-        """Act on each chosen endpoint that is not revoked, log it and say so."""
+        """Act on each chosen endpoint that is not revoked, log it in English and say so in the reader's language."""
         chosen = list(queryset.filter(revoked_at=None))
         for endpoint in chosen:
             act(endpoint)
-            self.log_change(request, endpoint, done.rstrip(":") + ".")
+            self.log_change(request, endpoint, done.format(**facts).rstrip(":") + ".")
         names = ", ".join(map(str, chosen)) or gettext("none, as they were revoked before")
-        messages.add_message(request, messages.SUCCESS if chosen else messages.WARNING, f"{done} {names}")
+        text = gettext(done).format(**facts)
+        messages.add_message(request, messages.SUCCESS if chosen else messages.WARNING, f"{text} {names}")
 
     @admin.display(description=gettext_lazy("state"))
     def coloured_state(self, endpoint: WebhookEndpoint) -> str:

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path
 
+from shops.staff.masking import may_see
 from shops.staff.pages import page_of
 
 
@@ -19,11 +20,15 @@ class StaffRequest(HttpRequest):
     user: User
 
 
-class Act(NamedTuple):
-    """An act on one row, done when its form is sent; one without a page that asks first is a button."""
+Step = Callable[[Any, Any], HttpResponse | None]  # with the request and the row; nothing: back to the row's page
 
-    do: Callable[[Any, Any], HttpResponse | None]  # with the request and the row; nothing: back to the row's page
-    ask: Callable[[Any, Any], HttpResponse | None] | None = None
+
+class Act(NamedTuple):
+    """An act on one row, done when its form is sent; one without a page that asks first is a button, or a file."""
+
+    do: Step | None = None
+    ask: Step | None = None
+    may: Callable[[Any], bool] | None = None  # who may, in place of those who may act
 
 
 def is_confirmed(request: HttpRequest) -> bool:
@@ -38,15 +43,20 @@ class Acts:
     admin_site: Any
     media: Any
     row_or_404: Any
+    has_view_permission: Any
 
     def page(self, request: HttpRequest, template: str, context: dict[str, Any]) -> TemplateResponse:
         """Show a page beside the lists and forms."""
         site = {**self.admin_site.each_context(request), "opts": self.opts, "media": self.media}
         return TemplateResponse(request, template, site | context)
 
-    def may_act(self, request: HttpRequest) -> bool:
+    def has_act_permission(self, request: HttpRequest) -> bool:
         """Tell if a user may do what the acts on a row do."""
         return False
+
+    def has_open_permission(self, request: HttpRequest) -> bool:
+        """Tell if a user may open a row's files, which name customers."""
+        return self.has_view_permission(request) and may_see(request)
 
     def act_urls(self, **acts: Act) -> list[Any]:
         """Return the addresses of acts on a row by their names, below the row's own."""
@@ -59,7 +69,7 @@ class Acts:
 
     def act_view(self, request: HttpRequest, object_id: str, act: Act) -> HttpResponse:
         """Do what a form says and lead back to the row, or ask first."""
-        if not self.may_act(request):
+        if not (act.may or self.has_act_permission)(request):
             raise PermissionDenied
         row = self.row_or_404(request, object_id)
         step = act.do if request.method == "POST" else act.ask

@@ -47,6 +47,9 @@ class Column:
         return None if value is None else self.cell(value)
 
 
+OF_SHOP: Final = (Column("Shop id", "shop_id"), Column("Shop", "shop__name"))
+
+
 def columns_of(model: type[Model], shown: Iterable[Any]) -> list[Column]:
     """Make columns of the key and the fields among what a list shows."""
     fields = {field.name: field for field in model._meta.concrete_fields}

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import partial
 from textwrap import wrap
 from typing import Any, ClassVar, Final
 
@@ -145,14 +146,12 @@ def may_view(request: HttpRequest, app: str, model: str) -> bool:
     return any(request.user.has_perm(f"{app}.{action}_{model}") for action in ("view", "change"))
 
 
-def created(first: date, last: date) -> dict[str, str]:
-    """Return the filter of rows that were created in a period of days."""
-    return period("created", first, last)
-
-
 def period(name: str, first: date, last: date) -> dict[str, str]:
     """Return the filter of a period of days, by its parameter."""
     return {f"{name}_from": first.isoformat(), f"{name}_to": last.isoformat()}
+
+
+created = partial(period, "created")
 
 
 def moment(at: datetime | None) -> str:

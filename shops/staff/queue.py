@@ -32,11 +32,15 @@ class Row:
 
     @property
     def text(self) -> str:
-        return f"{number(min(self.count, LISTED_AT_MOST))}{'+' if self.count > LISTED_AT_MOST else ''}"
+        return capped(self.count)
 
     @property
     def age(self) -> str:
         return lasting(clock.now() - self.since) if self.since else ""
+
+
+def capped(count: int) -> str:
+    return f"{number(min(count, LISTED_AT_MOST))}{'+' if count > LISTED_AT_MOST else ''}"
 
 
 def counted(rows: QuerySet[Any], since: Any) -> dict[str, Any]:

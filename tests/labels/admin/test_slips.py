@@ -11,6 +11,7 @@ from labels.pdfs.storage import StorageError
 from labels.personal_data import erasure
 from labels.slips import making
 from shops.staff.audit.models import AuditEntry
+from shops.staff.audit.recording import customer_digests
 from shops.staff.pages import page_of as page_address
 from tests.labels.admin.pages import LABELS
 from tests.labels.conftest import Sandbox
@@ -55,8 +56,11 @@ def test_a_slip_lists_the_selected_labels_and_its_pdf_is_kept(buyer: Caller, pac
     pdf = packer.get(f"{SLIPS}{slip.id}/pdf/")
     assert (pdf["Content-Type"], pdf.content[:5]) == ("application/pdf", b"%PDF-")
     assert storage.read(slip.pdf_key) == pdf.content
-    actions = set(AuditEntry.objects.filter(object_id=slip.id).values_list("action", flat=True))
-    assert actions == {"added", "viewed", "pdf_opened"}
+    entries = AuditEntry.objects.filter(object_id=slip.id)
+    assert {entry.action for entry in entries} == {"added", "viewed", "pdf_opened"}
+    (digest,) = customer_digests(labels[0].recipient["email"])
+    for shown in (labels[0].id, labels[1].id, digest):
+        assert entries.get(search_words__has=shown).action == "pdf_opened"
 
 
 def test_each_contract_has_a_slip_of_its_own(buyer: Caller, packer: Client) -> None:

@@ -52,7 +52,7 @@ def test_a_new_endpoint_shows_its_secret_in_the_answer_that_makes_it_and_nowhere
 @pytest.mark.parametrize("url", ["ftp://shop.example/", "https://user@shop.example/", "https://127.1/", "nonsense"])
 def test_a_bad_url_makes_nothing_and_says_why(url: str, staff: Client, shop: Shop) -> None:
     page = staff.post(f"{ENDPOINTS}add/", {"shop": shop.id, "url": url}).text
-    assert any(words in page for words in ("needs https", "user name", "needs a host name"))
+    assert any(words in page for words in ("Needs https", "user name", "Needs a host name"))
     assert not WebhookEndpoint.objects.exists()
 
 
@@ -136,7 +136,10 @@ def test_everything_since_a_moment_is_delivered_again(
     since = timezone.now() - timedelta(days=1)
     moment = {"since_0": f"{since:%Y-%m-%d}", "since_1": f"{since:%H:%M:%S}"}
     assert "Enter a valid date" in act(staff, "replay", endpoint, is_confirmed="yes", since_0="x", since_1="y")
+    assert "2000-01-01" in act(staff, "replay", endpoint, is_confirmed="yes", since_0="0001-01-01", since_1="00:00")
+    staff.defaults["HTTP_ACCEPT_LANGUAGE"] = "fr"
     act(staff, "replay", endpoint, is_confirmed="yes", **moment)
+    assert AuditEntry.objects.latest("id").details["note"].startswith("Queued again since 20")
     deliver_due()
     assert sorted(each.data["id"] for each in receiver.received) == ["after", "after", "before"]
 
