@@ -66,6 +66,12 @@ class Customer:
             raise CustomerError(text.format(labels=", ".join(waiting)))
         return Counts(len(self.parcels), len(self.labels), len(list(label_erasure.with_pdf(self.labels))))
 
+    def search(self) -> Counts:
+        """Count what would be erased, on record; raise CustomerError if it can't be yet."""
+        counts = self.counts()
+        self.record(Action.SEARCHED, hits=len(self.parcels) + len(self.labels))
+        return counts
+
     def erase(self) -> Counts:
         """Erase all of it, and what an import that runs brings, on record and in the journal, which comes first.
 

@@ -13,7 +13,6 @@ from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from config.customers import Customer, CustomerError
-from shops.staff.audit.models import Action
 from shops.staff.masking import may_see
 from shops.staff.unfold_classes import TextInput
 
@@ -47,8 +46,7 @@ def customers(request: HttpRequest) -> HttpResponse:
             customer = Customer.find(**form.cleaned_data)
             if answer := act(request, customer):
                 return answer
-            context |= {"customer": customer, "counts": customer.counts().lines}
-            customer.record(Action.SEARCHED, hits=len(customer.parcels) + len(customer.labels))
+            context |= {"customer": customer, "counts": customer.search().lines}
         except CustomerError as error:
             form.add_error(None, str(error))
     return TemplateResponse(request, "staff/customers.html", admin.site.each_context(request) | context)

@@ -65,10 +65,6 @@ class DeliveryFilter(filters.OptionFilter):
     options = {timing.value: (capfirst(timing.label), partial(of_timing, timing)) for timing in Timing}
 
 
-def lists_overdue(request: HttpRequest) -> bool:
-    return request.GET.get(DeliveryFilter.parameter_name) == Timing.OVERDUE
-
-
 def silent_for(days: int, parcels: QuerySet[Any]) -> QuerySet[Any]:
     silent = TrackingNumber.objects.followed().filter(is_silent(clock.now() - timedelta(days=days)))
     return parcels.filter(pk__in=silent.values("parcel"))

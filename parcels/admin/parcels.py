@@ -16,6 +16,7 @@ from parcels.admin.claim import claim, proof
 from parcels.admin.columns import EXPORT_COLUMNS
 from parcels.admin.proofs import may_exist
 from parcels.admin.search import whole, with_email
+from parcels.figures.models import Timing
 from parcels.figures.timing import WINDOW_END
 from parcels.importing.numbers import let_go
 from parcels.models import Parcel, TrackingNumber
@@ -57,8 +58,8 @@ class ParcelList(CappedList):
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         """List parcels past their promise by its end, the last first: the newest parcels are never among them."""
         ordering = super().get_ordering(request, queryset)
-        is_chosen = ORDER_VAR in self.params
-        return list(ordering) if is_chosen or not filters.lists_overdue(request) else [WINDOW_END.desc(), *ordering]
+        is_of_overdue = request.GET.get(filters.DeliveryFilter.parameter_name) == Timing.OVERDUE
+        return [WINDOW_END.desc(), *ordering] if is_of_overdue and ORDER_VAR not in self.params else list(ordering)
 
 
 @admin.register(Parcel)

@@ -24,28 +24,14 @@ TROUBLE_DAYS: Final = 30
 
 def rows(request: HttpRequest) -> Iterator[Row]:
     """Make the rows of those who may see parcels."""
-    if may_view(request, "parcels", "parcel"):
-        yield overdue()
-        yield going_back()
-        yield trouble()
-
-
-def overdue() -> Row:
-    late = Parcel.objects.live().filter(is_overdue(clock.now()))
-    title = _("Past their promise, not delivered")
-    return Row("overdue", title, parcels_url(delivery=Timing.OVERDUE.value), **counted(late, WINDOW_END))
-
-
-def going_back() -> Row:
-    soon = Parcel.objects.live().filter(goes_back())
-    title = _("Go back from their pickup point within 2 days")
-    return Row("goes_back", title, parcels_url(goes_back=GOES_BACK_DAYS), **counted(soon, "last_status_updated_at"))
-
-
-def trouble() -> Row:
-    first = today() - timedelta(days=TROUBLE_DAYS)
-    lost = Parcel.objects.live().filter(last_status__in=TROUBLE, created_at__gte=milliseconds(start_of(first)))
+    if not may_view(request, "parcels", "parcel"):
+        return
+    live, changed, first = Parcel.objects.live(), "last_status_updated_at", today() - timedelta(days=TROUBLE_DAYS)
+    late = counted(live.filter(is_overdue(clock.now())), WINDOW_END)
+    yield Row("overdue", _("Past their promise, not delivered"), parcels_url(delivery=Timing.OVERDUE.value), **late)
+    soon, title = counted(live.filter(goes_back()), changed), _("Go back from their pickup point within 2 days")
+    yield Row("goes_back", title, parcels_url(goes_back=GOES_BACK_DAYS), **soon)
+    lost = counted(live.filter(last_status__in=TROUBLE, created_at__gte=milliseconds(start_of(first))), changed)
     link = parcels_url(status=[status.value for status in TROUBLE], created_from=first.isoformat())
     note = _("Of the parcels created in the last 30 days.")
-    title = _("Lost, damaged or refused")
-    return Row("trouble", title, link, **counted(lost, "last_status_updated_at"), note=note)
+    yield Row("trouble", _("Lost, damaged or refused"), link, **lost, note=note)

@@ -243,6 +243,7 @@ COMMANDS: dict[str, Callable[[Shop], tuple[Any, ...]]] = {
     "encrypt_credentials": lambda shop: ("encrypt_credentials",),
     "export_customer": lambda shop: ("export_customer", shop.id, "zoe@example.com"),
     "erase_customer": lambda shop: ("erase_customer", shop.id, "zoe@example.com"),
+    "erase_customer --dry-run": lambda shop: ("erase_customer", shop.id, "zoe@example.com", "--dry-run"),
     "reset_second_factor": lambda shop: ("reset_second_factor", "colleague"),
     "import_parcels": lambda shop: ("import_parcels", shop.id, "-"),
 }

@@ -153,14 +153,14 @@ def test_a_file_that_is_no_labels_is_told(own: Caller, folder: Path) -> None:
     assert check() == ([f"no row: {left}"], "1 no row")
 
 
-@pytest.mark.parametrize("since", ["x", "2026", "2026-13", "2026-11-01", "11-2026"])
-def test_a_bad_month_is_one_line(since: str, db: None) -> None:
-    assert check("--since", since) == ([], "--since: needs a month, such as 2026-11")
+NO_MONTH, TOO_EARLY = "needs a month, such as 2026-11", "there are no labels from before 2025-01"
+MONTHS = dict.fromkeys(("x", "2026", "2026-13", "2026-11-01", "11-2026"), NO_MONTH)
+MONTHS |= dict.fromkeys(("0001-01", "1969-12", "2024-12"), TOO_EARLY) | {"9999-12": "that month has not begun"}
 
 
-@pytest.mark.parametrize("since", ["0001-01", "1969-12", "2024-12"])
-def test_a_month_before_all_labels_is_one_line(since: str, db: None) -> None:
-    assert check("--since", since) == ([], "--since: there are no labels from before 2025-01")
+@pytest.mark.parametrize(("since", "problem"), MONTHS.items())
+def test_a_bad_month_is_one_line(since: str, problem: str, db: None) -> None:
+    assert check("--since", since) == ([], f"--since: {problem}")
 
 
 def test_a_storage_that_is_down_is_one_line(own: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import (
     CommandError,
     call_command,
@@ -28,6 +29,7 @@ from shops import tokens
 from shops.contracts.models import CarrierContract
 from shops.management.base import Command
 from shops.models import AccessToken, Shop
+from shops.staff.audit.models import AuditEntry
 from tests.shops.commands import run_here, standard_input
 from tests.support.api import Caller
 from tests.support.factories import AccessTokenFactory, ParcelLineFactory, ShopFactory
@@ -134,6 +136,7 @@ MAKING: dict[str, tuple[list[str], bytes]] = {
         ["configure_carrier", "shop", "beta", "--account-number", "842137", "--password-stdin", "--all-products"],
         b"secret",
     ),
+    "a reset": (["reset_second_factor", "ada"], b""),
     "parcels": (["import_parcels", "shop", "-"], orjson.dumps(ParcelLineFactory())),
 }
 
@@ -149,6 +152,7 @@ def test_no_token_is_created_if_it_can_not_be_printed(transactional_db: None, ou
 @pytest.mark.parametrize(("arguments", "stdin"), MAKING.values(), ids=MAKING)
 def test_nothing_is_created_if_its_identifier_can_not_be_printed(db: None, arguments: list[str], stdin: bytes) -> None:
     ShopFactory(id="shop")
+    User.objects.create_user("ada")
     with (
         redirect_stdout(None),
         standard_input(stdin),
@@ -156,6 +160,7 @@ def test_nothing_is_created_if_its_identifier_can_not_be_printed(db: None, argum
     ):
         call_command(*arguments)
     assert [model.objects.count() for model in (Shop, AccessToken, CarrierContract, Parcel)] == [1, 0, 0, 0]
+    assert not AuditEntry.objects.exists()
 
 
 def test_every_command_of_ours_reports_errors_in_one_line() -> None:

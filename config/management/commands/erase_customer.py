@@ -22,6 +22,6 @@ class Command(CustomerCommand):
         parser.add_argument("--dry-run", action="store_true", help="change nothing; print what would be erased")
 
     def act(self, customer: Customer, **options: Any) -> None:
-        counts = customer.counts() if options["dry_run"] else customer.erase()
+        counts = customer.search() if options["dry_run"] else customer.erase()
         for line in counts.lines:
             self.print(line)

@@ -41,4 +41,6 @@ def first_day(month: str) -> datetime:
         raise CommandError("--since: needs a month, such as 2026-11") from None
     if day < EPOCH:
         raise CommandError(f"--since: there are no labels from before {EPOCH:%Y-%m}")
+    if day > datetime.now(UTC):
+        raise CommandError("--since: that month has not begun")
     return day

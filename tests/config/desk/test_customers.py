@@ -51,8 +51,8 @@ def test_a_customer_is_erased_with_the_commands_words_before_and_after(shop: Sho
     assert words[:2] == ["1 parcels", "1 labels"]
     assert all(f"<code>{line}</code>" in page for line in words)
     assert Parcel.objects.filter(customer_email=EMAIL).exists(), "nothing is done before it is confirmed"
-    search = AuditEntry.objects.get(action=Action.SEARCHED)
-    assert (search.actor, search.details["hits"]) == ("support", 2)
+    search = AuditEntry.objects.get(action=Action.SEARCHED, actor="support")
+    assert search.details["hits"] == 2
     assert search.customer in customer_digests(EMAIL)
     assert f"Erased: {', '.join(words)}." in post(support, erase="")
     assert list(Parcel.objects.exclude(customer_email=None).values_list("pk", flat=True)) == ["P2"]
