@@ -45,7 +45,7 @@ class LabelFolder(FileSystemStorage):
 
         Two processes may do it at once, and one of them may die half-way: each writes a partial file of its own.
         """
-        place, partial = Path(self.path(name)), Path(self.path(PARTIAL))
+        place, partial = Path(self.location, name), Path(self.location, PARTIAL)
         for folder in (place.parent, partial):
             make_private_folders(folder)
         temporary = partial / f"{place.name}.{secrets.token_hex(4)}"
