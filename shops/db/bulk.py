@@ -178,8 +178,8 @@ def save(rows: Sequence[Model], names: tuple[str, ...]) -> None:
 
 @cache
 def insertion(model: type[Model], columns: tuple[str, ...]) -> str:
-    marks = ", ".join(["%s"] * len(columns))
-    return f"INSERT INTO {model._meta.db_table} ({listed(columns)}) VALUES ({marks})"  # noqa: S608 - its own names  # nosec B608
+    table, marks = connection.ops.quote_name(model._meta.db_table), ", ".join(["%s"] * len(columns))
+    return f"INSERT INTO {table} ({listed(columns)}) VALUES ({marks})"  # noqa: S608 - its own names  # nosec B608
 
 
 def listed(columns: Sequence[str], form: str = "{0}") -> str:
