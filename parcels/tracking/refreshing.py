@@ -6,13 +6,14 @@ when its lease ends; what it had recorded stays, and the carrier tells the rest 
 """
 
 import logging
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from threading import Event, Lock
+from threading import Event
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
@@ -53,49 +54,34 @@ def refresh(carrier_code: str, stop: Event, *, limit: int | None = None, is_test
         return Counter()
     if tracker.circuit_breaker.state_for() is CircuitState.HALF_OPEN:
         limit = 1
-    run = Refresh(tracker, stop, Budget(limit), is_test=is_test)
-    threads = settings.TRACKING_CONCURRENCY if limit is None else min(limit, settings.TRACKING_CONCURRENCY)
+    limit = sys.maxsize if limit is None else limit
+    threads = min(limit, settings.TRACKING_CONCURRENCY)
+    shares = [(limit + rank) // threads for rank in range(threads)]
+    run = Refresh(tracker, stop, is_test=is_test)
     with ThreadPoolExecutor(threads, thread_name_prefix=f"tracking-{carrier_code}") as pool:
-        return sum(pool.map(lambda _: run.drain(), range(threads)), Counter())
-
-
-class Budget:
-    """The count of numbers that a pass may still take; None is no limit."""
-
-    def __init__(self, count: int | None) -> None:
-        self._count = count
-        self._lock = Lock()
-
-    def draw(self, count: int) -> int:
-        """Return how many of `count` may be taken, and count them."""
-        with self._lock:
-            if self._count is None:
-                return count
-            drawn = min(count, self._count)
-            self._count -= drawn
-            return drawn
+        return sum(pool.map(run.drain, shares), Counter())
 
 
 class Refresh:
     """One pass, shared by its threads."""
 
-    def __init__(self, tracker: Tracker, stop: Event, budget: Budget, *, is_test: bool) -> None:
+    def __init__(self, tracker: Tracker, stop: Event, *, is_test: bool) -> None:
         self.tracker, self.breaker = tracker, tracker.circuit_breaker
         self.is_test = is_test
         self.stop = stop
-        self.budget = budget
         self.slots = slots(tracker.name, is_test=is_test)
 
     @property
     def is_over(self) -> bool:
         return self.stop.is_set() or self.breaker.state_for() is not CircuitState.CLOSED
 
-    def drain(self) -> Counter[str]:
-        """Ask about one batch after the other until nothing is due."""
+    def drain(self, limit: int) -> Counter[str]:
+        """Ask about one batch after the other until nothing is due, or the limit is reached."""
         outcomes: Counter[str] = Counter()
         size = due.batch_size(self.tracker.name)
         try:
-            while count := self.budget.draw(size):
+            while count := min(size, limit):
+                limit -= count
                 without = self.breaker.refused_shop_id
                 numbers = due.take(self.tracker.name, count, is_test=self.is_test, without=without)
                 outcomes.update(self.refresh_batch(numbers))

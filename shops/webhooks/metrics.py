@@ -57,24 +57,15 @@ def queue_metrics() -> list[Metric]:
     """Measure the queue and the endpoints in the database."""
     queued, oldest_s = queue()
     active = WebhookEndpoint.objects.active()
-    disabled = WebhookEndpoint.objects.not_revoked().exclude(disabled_at=None)
-    return [
-        GaugeMetricFamily(
-            "webhook_deliveries_queued",
-            f"Deliveries that active endpoints wait for, counted up to {MAX_COUNTED}.",
-            value=queued,
-        ),
-        GaugeMetricFamily("webhook_deliveries_oldest_seconds", "Age of the oldest of them.", value=oldest_s),
-        GaugeMetricFamily(
-            "webhook_oldest_due_seconds",
-            "For how long an active endpoint with a delivery due has not been served.",
-            value=oldest_due_s(),
-        ),
-        GaugeMetricFamily("webhook_endpoints_active", "Endpoints that deliveries are made to.", value=active.count()),
-        GaugeMetricFamily(
-            "webhook_endpoints_failing",
-            "Those of them whose last attempts failed.",
-            value=active.exclude(failing_since=None).count(),
-        ),
-        GaugeMetricFamily("webhook_endpoints_disabled", "Endpoints that wait for staff.", value=disabled.count()),
+    failing, disabled = active.exclude(failing_since=None), WebhookEndpoint.objects.disabled()
+    unserved = "For how long an active endpoint with a delivery due has not been served."
+    counted = f"Deliveries that active endpoints wait for, counted up to {MAX_COUNTED}."
+    facts: list[tuple[str, str, float]] = [
+        ("webhook_deliveries_queued", counted, queued),
+        ("webhook_deliveries_oldest_seconds", "Age of the oldest of them.", oldest_s),
+        ("webhook_oldest_due_seconds", unserved, oldest_due_s()),
+        ("webhook_endpoints_active", "Endpoints that deliveries are made to.", active.count()),
+        ("webhook_endpoints_failing", "Those of them whose last attempts failed.", failing.count()),
+        ("webhook_endpoints_disabled", "Endpoints that wait for staff.", disabled.count()),
     ]
+    return [GaugeMetricFamily(name, meaning, value=value) for name, meaning, value in facts]

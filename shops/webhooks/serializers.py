@@ -186,10 +186,8 @@ class SecretSerializer(serializers.Serializer[Any]):
     secret = StringField(help_text="Signs the deliveries: keep it now, it is not shown again.")
 
 
-class WebhookWithSecretSerializer(WebhookSerializer):
+class WebhookWithSecretSerializer(WebhookSerializer, SecretSerializer):
     """An endpoint that was just made, with its secret."""
-
-    secret = StringField(help_text="Signs the deliveries: keep it now, it is not shown again.")
 
 
 class WebhookListSerializer(serializers.Serializer[Any]):
