@@ -1,5 +1,7 @@
 """What decides where the fields of an order's body go."""
 
+from contextlib import suppress
+from datetime import date
 from typing import Any
 
 from carriers.customs import needs_customs
@@ -21,6 +23,13 @@ def facts_in(body: dict[str, Any], sender_address: dict[str, str] | None = None)
         is_duties_paid=isinstance(customs, dict) and customs.get("dutiesPaidBySender") is True,
         has_instructions=isinstance(destination, dict) and bool(destination.get("instructions")),
     )
+
+
+def day_in(text: Any) -> date | None:
+    """Return the day that a field names, if it does."""
+    with suppress(TypeError, ValueError):
+        return date.fromisoformat(text)
+    return None
 
 
 def place(address: Any) -> Party | None:

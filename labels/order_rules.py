@@ -1,10 +1,12 @@
 """The rules between an order's fields: those of its carrier, its product and its goods."""
 
 from collections.abc import Iterator
+from datetime import date
 from typing import Any
 
-from carriers import CARRIERS
+from carriers import CARRIERS, shipping_day
 from carriers.base import Carrier
+from carriers.order_fields import OrderFacts
 from carriers.order_table import refusals
 from carriers.products import PRODUCTS, Product
 from labels.customs import customs_faults
@@ -12,6 +14,7 @@ from labels.order_facts import facts_in
 from shops.api.field_faults import Fault
 from shops.contracts import phones
 
+NO_SENDER = "is required, as the shop has no sender address of its own."
 MAX_PARCELS = max(carrier.max_parcels for carrier in CARRIERS.values())
 
 
@@ -31,6 +34,14 @@ def order_faults(data: dict[str, Any]) -> Iterator[Fault]:
     if carrier:
         yield from carrier_faults(carrier, data)
     yield from customs_faults(data)
+
+
+def late_faults(product: Product | None, ship_on: date | None, *, has_sender: bool) -> Iterator[tuple[str, str]]:
+    """Find what a replay is never refused for: a day that is over by now, or too far ahead, and no sender."""
+    if ship_on:
+        yield from refusals(OrderFacts(product, days_ahead=(ship_on - shipping_day.now().date()).days))
+    if not has_sender:
+        yield "originAddress", NO_SENDER
 
 
 def carrier_faults(carrier: type[Carrier], data: dict[str, Any]) -> Iterator[Fault]:

@@ -4,23 +4,20 @@ The validated body has the names of the row's columns, as `LabelOrderSerializer`
 """
 
 import logging
-from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from rest_framework.exceptions import ValidationError
 
-from carriers import CARRIERS, shipping_day
+from carriers import CARRIERS
 from carriers.customs import customs_of
 from carriers.errors import CredentialsRejected
-from carriers.order_fields import OrderFacts
-from carriers.order_table import refusals
 from carriers.products import PRODUCTS
 from carriers.shipment import DEFAULT_FORMAT, Credentials, Customs, CustomsItem, Package, Shipment
 from labels.idempotency import IdempotencyKey
 from labels.models import ShippingLabel, lease
-from labels.serializers import NO_SENDER
+from labels.order_rules import late_faults
 from shops.api.errors.coded import product_not_activated
 from shops.api.errors.exceptions import ApiError
 from shops.contracts.accounts import credentials_for, number_for
@@ -38,19 +35,10 @@ def completed(order: dict[str, Any], sender_address: dict[str, str] | None) -> d
 
     Raise ValidationError for what a replay is never refused for: no sender, or a day that is over by now.
     """
-    faults = dict(date_faults(order))
-    if "sender" not in order and sender_address is None:
-        faults["originAddress"] = NO_SENDER
-    if faults:
+    product, has_sender = PRODUCTS[order["product_code"]], "sender" in order or sender_address is not None
+    if faults := dict(late_faults(product, order.get("ship_on"), has_sender=has_sender)):
         raise ValidationError(faults)
     return {"sender": sender_address} | order
-
-
-def date_faults(order: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Find a day that the carrier takes no parcels for any more, or not yet."""
-    if ship_on := order.get("ship_on"):
-        days_ahead = (ship_on - shipping_day.now().date()).days
-        yield from refusals(OrderFacts(PRODUCTS[order["product_code"]], days_ahead=days_ahead))
 
 
 def check_product(contract: CarrierContract | None, order: dict[str, Any]) -> CarrierContract:

@@ -14,8 +14,8 @@ from carriers.products import PRODUCTS
 from carriers.shipment import LABEL_FORMATS
 from labels.customs import MAX_WEIGHT_KG, CustomsSerializer
 from labels.models import LabelState, ShippingLabel
-from labels.order_facts import facts_in
-from labels.order_rules import MAX_PARCELS, order_faults
+from labels.order_facts import day_in, facts_in
+from labels.order_rules import MAX_PARCELS, late_faults, order_faults
 from shops.api.field_faults import Fault, add_fault
 from shops.api.ignored_header import header_of
 from shops.api.serializer_fields import (
@@ -37,7 +37,6 @@ SIDES = ("length", "width", "height")
 SIDE = "in centimetres, rounded up to a whole one. Needed where the sender pays the duties."
 CARRIER_CODES = tuple(CARRIERS)
 PRODUCT_CODES = tuple(PRODUCTS)
-NO_SENDER = "is required, as the shop has no sender address of its own."
 MAX_REFERENCE_LENGTH = max(carrier.max_reference_length for carrier in CARRIERS.values())
 
 
@@ -161,13 +160,15 @@ READER = LabelOrderSerializer()
 def read_order(body: Any, *, sender_address: dict[str, str] | None) -> dict[str, Any]:
     """Return a valid body's values; raise ValidationError with every fault.
 
-    A replay needs no sender, so that there is none is a fault of the purchase, and here only along with others.
+    What a replay is not refused for is a fault of the purchase, and here only along with others.
     """
     try:
         values: dict[str, Any] = READER.run_validation(body)
     except serializers.ValidationError as error:
-        if not sender_address and isinstance(body, dict) and "originAddress" not in body:
-            add_fault(error.detail, ["originAddress"], NO_SENDER)  # type: ignore[arg-type]  # of an object it is a dict
+        if isinstance(body, dict):
+            product, has_sender = facts_in(body).product, "originAddress" in body or sender_address is not None
+            for path, text in late_faults(product, day_in(body.get("shipDate")), has_sender=has_sender):
+                add_fault(error.detail, [path], text)  # type: ignore[arg-type]  # of an object it is a dict
         raise
     return values
 

@@ -13,7 +13,7 @@ from carriers.client import Service
 from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.pickup_points import FoundPoints, PointQuery
 from carriers.products import PRODUCTS
-from labels.orders import check_product, credentials_on, date_faults
+from labels.orders import check_product, credentials_on
 from labels.points import metrics
 from shops.api.errors.exceptions import CarrierFailedError
 from shops.contracts.bulkhead import BulkheadFullError, bulkhead
@@ -27,8 +27,6 @@ USUAL_KG = Decimal(1)  # of a parcel whose weight is not said
 def find(*, shop_id: str, sender_address: dict[str, str] | None, search: dict[str, Any]) -> FoundPoints:
     """Return the points that the order would be sold to; `search` is the validated query. Raise ApiError."""
     product = PRODUCTS[search["product_code"]]
-    if faults := dict(date_faults(search)):
-        raise ValidationError(faults)
     contract = CarrierContract.find(shop_id=shop_id, carrier_code=product.carrier)
     contract = check_product(contract, {"carrier_code": product.carrier, "product_code": product.code})
     origin = (sender_address or {}).get("countryCode", USUAL_ORIGIN)

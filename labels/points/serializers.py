@@ -12,6 +12,8 @@ from rest_framework import serializers
 from carriers.pickup_points import FoundPoints
 from carriers.products import PRODUCTS
 from carriers.shipment import PickupPoint
+from labels.order_facts import day_in
+from labels.order_rules import late_faults
 from labels.serializers import as_number
 from shops.api.field_faults import Fault
 from shops.api.query_fields import ChoiceParameter, QuerySerializer, WholeNumberParameter
@@ -80,6 +82,8 @@ class PointQuerySerializer(QuerySerializer):
         product, country_code = PRODUCTS[data["productCode"]], data.get("countryCode", DEFAULT_COUNTRY)
         if country_code not in product.zone:
             yield ["countryCode"], f"{product.code} does not go to {country_code}; search with a product that does."
+        for path, text in late_faults(product, day_in(data.get("shipDate")), has_sender=True):
+            yield [path], text
         weight = data.get("weight", "")
         if WeightParameter.form.fullmatch(weight) and Decimal(weight) > product.max_weight_kg:
             limit = f"must be above 0 and at most {product.max_weight_kg} kilograms for {product.code}."

@@ -39,11 +39,12 @@ def test_a_shop_without_a_sender_address_is_told_so(asker: Caller, sandbox: Sand
     assert not ShippingLabel.objects.exists()
 
 
-def test_a_missing_sender_is_reported_along_with_the_other_faults(asker: Caller) -> None:
-    body = order(orderId=1, parcels=weighing(31))
+def test_a_missing_sender_or_a_day_that_is_over_is_reported_along_with_the_other_faults(asker: Caller) -> None:
+    body = order(orderId=1, parcels=weighing(31), shipDate="2026-01-31")
     del body["originAddress"]
     too_heavy = "parcels[0].weight: must be above 0 and at most 30 kilograms."
     faults = f"orderId: must be a string, not an integer. {too_heavy}"
+    faults += " shipDate: must be today's date in Europe/Paris: alpha takes no later day."
     message = f"{faults} originAddress: is required, as the shop has no sender address of its own."
     assert_error(post(asker, body), 400, message)
     asker.shop.sender_address = SENDER

@@ -194,7 +194,7 @@ def test_where_no_point_is_the_list_is_empty(asker: Caller) -> None:
         (RELAIS | {"countryCode": "de"}, r"countryCode: must be an ISO 3166-1 .* Use DE\."),
         (RELAIS | {"shipDate": "tomorrow"}, "shipDate: must be a day, YYYY-MM-DD."),
         (RELAIS | {"shipDate": day(2)}, r"shipDate: must be today's date .*"),  # on the next day too
-        (FRANCE | {"shipDate": day(9)}, r"shipDate: must be from today to 7 days ahead.*"),
+        (FRANCE | {"shipDate": day(9), "limit": "0"}, r"limit: .* shipDate: must be from today to 7 days ahead.*"),
     ],
 )
 def test_a_query_that_is_wrong_is_a_400_that_names_it(asker: Caller, query: dict[str, str], message: str) -> None:
