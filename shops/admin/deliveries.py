@@ -72,9 +72,9 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
     @admin.action(description=gettext_lazy("Deliver again"), permissions=["replay"])
     def replay(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> None:
         chosen = list(queryset)
-        count = WebhookDelivery.objects.filter(id__in=[each.id for each in chosen]).replay()
         for delivery in chosen:
             self.log_change(request, delivery, "Delivered again.")
+        count = WebhookDelivery.objects.filter(id__in=[each.id for each in chosen]).replay()
         text = gettext(
             "{count} of {chosen} queued again, due at once; others are under way, or their endpoint is revoked."
         )

@@ -179,10 +179,11 @@ class AccessTokenAdmin(WithState, IssuedAdmin[AccessToken]):
         if token.asked_by == request.user.get_username() and not may_see(request):
             messages.error(request, gettext("You asked for it: a colleague gives it."))
             return None
-        if (secret := token.give()) is None:
-            messages.warning(request, gettext("A colleague was faster."))
-            return None
-        self.log_change(request, token, f"Given, as {token.asked_by} asked for it.")
+        with transaction.atomic():
+            if (secret := token.give()) is None:
+                messages.warning(request, gettext("A colleague was faster."))
+                return None
+            self.log_change(request, token, f"Given, as {token.asked_by} asked for it.")
         token.secret = secret  # for this answer alone
         return self.show_secret(request, token)
 

@@ -162,8 +162,8 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
                 "for 24 hours."
             )
             return self.ask(request, "rotate", chosen, title=gettext("Rotate the secret"), explanation=text)
-        chosen[0].secret = endpoints.rotate(chosen[0])
         self.log_change(request, chosen[0], "Secret rotated.")
+        chosen[0].secret = endpoints.rotate(chosen[0])
         return self.show_secret(request, chosen[0])
 
     @admin.action(description=gettext_lazy("Revoke"), permissions=["change"])
@@ -201,8 +201,8 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
         """Act on each chosen endpoint that is not revoked, log it in English and say so in the reader's language."""
         chosen = list(queryset.filter(revoked_at=None))
         for endpoint in chosen:
+            self.log_change(request, endpoint, done.format(**facts).rstrip(":") + ".")  # nothing is done without it
             act(endpoint)
-            self.log_change(request, endpoint, done.format(**facts).rstrip(":") + ".")
         names = ", ".join(map(str, chosen)) or gettext("none, as they were revoked before")
         text = gettext(done).format(**facts)
         messages.add_message(request, messages.SUCCESS if chosen else messages.WARNING, f"{text} {names}")

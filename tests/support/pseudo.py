@@ -19,7 +19,9 @@ TRANSLATED: Final = re.compile("⟦[^⟦⟧]*⟧")
 WORD: Final = re.compile(r"[^\W\d_]{2,}")
 ATTRIBUTES: Final = {"alt", "aria-label", "data-label", "placeholder", "title"}
 # Names, units and codes that are the same in all languages.
-SAME: Final = set("alpha beta Parcel service kg ms Europe Paris English Français manage py work xx esc Excel".split())
+SAME: Final = set(
+    "alpha beta Parcel service kg ms Europe Paris British English Français manage py work xx esc Excel".split()
+)
 
 
 class Bracketed:

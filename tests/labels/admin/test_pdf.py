@@ -25,7 +25,7 @@ def test_the_pdf_opens_by_a_url_signed_on_the_click(staff: Client, shop: Shop) -
     assert label.pdf_key not in page
     answer = staff.get(f"{LABELS}{label.id}/pdf/")
     assert answer.status_code == 302
-    assert answer.headers["Cache-Control"] == "private, no-store"
+    assert answer.headers["Cache-Control"].startswith("private, no-store")
     opened = client().get(urlsplit(answer.headers["Location"]).path)
     assert opened.content == pdf_file()
     assert_private_pdf(opened, label)
@@ -50,7 +50,7 @@ def test_a_pdf_that_waits_for_the_storage_opens_too(staff: Client, shop: Shop) -
 def assert_private_pdf(answer: Response, label: ShippingLabel) -> None:
     assert answer.headers["Content-Type"] == "application/pdf"
     assert answer.headers["Content-Disposition"] == f'inline; filename="label-{label.id}.pdf"'
-    assert answer.headers["Cache-Control"] == "private, no-store"
+    assert answer.headers["Cache-Control"].startswith("private, no-store")
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["Content-Security-Policy"] == "sandbox"
 

@@ -53,7 +53,8 @@ def test_the_staff_download_what_the_carrier_gave(unmerged_pdfs: ShippingLabel, 
     response = staff.get(f"{page}/pdf/")
     assert response["Content-Type"] == "application/zip"
     assert response["Content-Disposition"] == f'attachment; filename="label-{unmerged_pdfs.id}.zip"'
-    assert (response["Cache-Control"], response["X-Content-Type-Options"]) == ("private, no-store", "nosniff")
+    assert response["Cache-Control"].startswith("private, no-store")
+    assert response["X-Content-Type-Options"] == "nosniff"
     with ZipFile(io.BytesIO(response.content)) as archive:
         names = [f"{rank:02}-{number}.pdf" for rank, number in enumerate(NUMBERS, 1)]
         assert archive.namelist() == names

@@ -125,6 +125,22 @@ def test_an_endpoint_is_revoked_after_a_question(staff: Client, endpoint: Webhoo
     assert staff.post(f"{ENDPOINTS}{endpoint.id}/delete/", {"post": "yes"}).status_code == 403
 
 
+def test_what_can_not_be_logged_is_not_done(
+    staff: Client, endpoint: WebhookEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, _event = secret_of(endpoint), endpoints.send_test(endpoint)
+    for admin in ("webhooks.WebhookEndpointAdmin", "deliveries.WebhookDeliveryAdmin"):
+        monkeypatch.setattr(f"shops.admin.{admin}.log_change", None)
+    staff.raise_request_exception = False
+    for action in ("revoke", "rotate", "send_test"):
+        act(staff, action, endpoint, is_confirmed="yes")
+    WebhookDelivery.objects.update(state="dead")
+    act(staff, "replay", WebhookDelivery.objects.get())
+    endpoint.refresh_from_db()
+    assert (endpoint.state, secret_of(endpoint)) == ("active", before)
+    assert set(WebhookDelivery.objects.values_list("state", flat=True)) == {"dead"}
+
+
 def test_everything_since_a_moment_is_delivered_again(
     staff: Client, endpoint: WebhookEndpoint, receiver: Receiver
 ) -> None:
