@@ -24,6 +24,11 @@ def start_of(day: date) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=zone()).astimezone(UTC)
 
 
+def next_day(day: date) -> date:
+    """Return the day after; the calendar's last day for itself."""
+    return min(day, date.max - timedelta(days=1)) + timedelta(days=1)
+
+
 def bounds(day: date) -> tuple[datetime, datetime]:
     """Return the first instants of a day and of the next, in UTC."""
-    return start_of(day), start_of(day + timedelta(days=1))
+    return start_of(day), start_of(next_day(day))

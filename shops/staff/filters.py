@@ -1,13 +1,13 @@
 """Filters of the admin's lists."""
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import date, timedelta
+from datetime import date
 from typing import Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
-from django.core.validators import MaxValueValidator, MinValueValidator
+from django.core.validators import MinValueValidator
 from django.db.models import QuerySet, TextChoices
 from django.http import HttpRequest
 from django.utils.formats import date_format
@@ -15,7 +15,7 @@ from django.utils.translation import gettext, gettext_lazy
 from django_stubs_ext import StrOrPromise
 
 from carriers import CARRIERS
-from shops.staff.days import start_of, today
+from shops.staff.days import next_day, start_of, today
 from shops.staff.display_texts import short_name
 from shops.staff.unfold_classes import CheckboxFilter, DropdownFilter
 
@@ -82,8 +82,8 @@ class MultiChoiceFilter(CheckboxFilter):
         return queryset.filter(**{f"{self.column}__in": ticked}) if ticked else queryset
 
 
-# Days whose bounds every time zone and database has.
-IN_RANGE = (MinValueValidator(date(1900, 1, 1)), MaxValueValidator(date(9000, 1, 1)))
+# The first days of the calendar begin before it, in some time zones.
+NOT_THE_FIRST = MinValueValidator(date(1, 1, 3))
 
 
 def day_field(label: StrOrPromise) -> forms.DateField:
@@ -91,7 +91,7 @@ def day_field(label: StrOrPromise) -> forms.DateField:
     return forms.DateField(
         required=False,
         label=label,
-        validators=IN_RANGE,
+        validators=[NOT_THE_FIRST],
         widget=forms.DateInput(attrs={"type": "date", "aria-label": label, "class": "day"}, format="%Y-%m-%d"),
     )
 
@@ -140,7 +140,7 @@ class PeriodFilter(Created, admin.ListFilter):
         if first:
             queryset = queryset.filter(**{f"{self.column}__gte": self.midnight(first)})
         if last:
-            queryset = queryset.filter(**{f"{self.column}__lt": self.midnight(last + timedelta(days=1))})
+            queryset = queryset.filter(**{f"{self.column}__lt": self.midnight(next_day(last))})
         return queryset
 
 
