@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import inf
+from operator import attrgetter
 from typing import Any, Final, Self
 
 from django.db.models import QuerySet
@@ -36,7 +37,7 @@ class Timeline:
 
     @classmethod
     def of(cls, parcel: Any) -> Self:
-        return cls(**{name: getattr(parcel, name) for name in TIMELINE_FIELDS})
+        return cls(*timeline_of(parcel))
 
     @property
     def as_of(self) -> int:
@@ -47,6 +48,7 @@ class Timeline:
 
 
 TIMELINE_FIELDS: Final = tuple(Timeline.__dataclass_fields__)
+timeline_of = attrgetter(*TIMELINE_FIELDS)
 SHOWN_FIELDS: Final = ("tracking_id", "tracking_numbers", *TIMELINE_FIELDS)
 DERIVED_FIELDS: Final = ("told_status", "reported", "handed_in_at", "is_withdrawn", *SHOWN_FIELDS)
 

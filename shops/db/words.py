@@ -46,9 +46,8 @@ class WordsField(Text):
         return words
 
     def get_db_prep_value(self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False) -> Any:  # noqa: FBT001, FBT002 - as above
-        if connection.vendor == "postgresql":
-            return " ".join(f"'{each}'" for each in value.split())
-        return value
+        quoted = value.strip().replace(" ", "' '")
+        return f"'{quoted}'" if quoted and connection.vendor == "postgresql" else value
 
     def from_db_value(self, value: str, expression: Expression, connection: BaseDatabaseWrapper) -> str:
         return joined(value.replace("'", "").split())
