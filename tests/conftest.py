@@ -39,7 +39,7 @@ LONGEST_S = 30  # no test that computes with days takes longer, on a busy machin
 LONG = {"drills", "docs", "contract", "clients", "models"}
 # Programs that run for several tests, which one worker takes: the demonstration, and a browser's visits.
 SHARED = {"demo", "seen_in_guide", "seen_in_reference"}
-# Pages and forms of the staff, log-ins, checks and the shape of HTTP: their queries are of the simplest kind.
+# Pages and forms of the staff, log-ins, checks, points, files and the shape of HTTP: their queries are of the simplest.
 # Their lists, searches and figures run on both databases, as do all that locks, imports, counts and removes.
 ANY_DATABASE = {
     TESTS / path

@@ -86,7 +86,6 @@ def test_any_other_status_is_tried_again_and_no_redirect_is_followed(
     assert len(receiver.received) == 1
 
 
-@pytest.mark.any_database
 def test_nothing_of_an_answer_is_kept_but_its_status(
     endpoint: WebhookEndpoint, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -117,7 +116,6 @@ def test_an_attempt_is_repeated_with_the_same_id_and_body_and_a_signature_of_its
     assert first.headers["webhook-signature"] != second.headers["webhook-signature"]
 
 
-@pytest.mark.any_database
 def test_the_pauses_are_those_of_the_contract_with_jitter_that_only_adds() -> None:
     hours = [5 / 3600, 5 / 60, 0.5, 2, 5, 10, 14, 20, 24]
     for attempts, pause_h in enumerate(hours, 1):
@@ -129,7 +127,6 @@ def test_the_pauses_are_those_of_the_contract_with_jitter_that_only_adds() -> No
     assert 75 < sum(hours) < 76
 
 
-@pytest.mark.any_database
 def test_a_pace_compresses_the_pauses(settings: Any) -> None:
     settings.WEBHOOK_PACE = 3600
     pause = retries.pause_after(9)
@@ -180,7 +177,6 @@ def test_rows_behind_a_failed_one_are_put_off_until_it_is_due_so_that_they_cost_
     assert set(WebhookDelivery.objects.values_list("due_at", flat=True)) == {first.due_at}
 
 
-@pytest.mark.any_database
 def test_an_answer_without_an_end_is_cut_off_and_its_status_counts(shop: Shop) -> None:
     endless = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + (b"10000\r\n" + b"x" * 65536 + b"\r\n") * 40
     with serving(once(endless)) as server:
@@ -204,7 +200,6 @@ def test_a_flood_before_the_end_of_a_receivers_head_is_a_failure_and_one_behind_
     assert (row().last_duration_ms or 0) < 1000 * claims.DEADLINE_S / 2
 
 
-@pytest.mark.any_database
 def test_a_connection_is_used_again_for_the_next_delivery(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
     for code in ("1", "2", "3"):
         tell_label(endpoint.shop_id, code=code)
@@ -264,7 +259,6 @@ def test_an_endpoint_that_succeeds_and_fails_at_once_is_not_failing(endpoint: We
     assert endpoint.state == "active"
 
 
-@pytest.mark.any_database
 def test_a_receiver_that_does_not_listen_is_tried_again(shop: Shop) -> None:
     with serving(silent) as server:
         url = server.url
@@ -274,7 +268,6 @@ def test_a_receiver_that_does_not_listen_is_tried_again(shop: Shop) -> None:
     assert (row().state, row().last_reason) == ("queued", "not_connected")
 
 
-@pytest.mark.any_database
 def test_a_certificate_that_no_authority_signed_is_refused(shop: Shop, tmp_path: Path) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(self_signed(tmp_path / "receiver.pem"))
@@ -286,7 +279,6 @@ def test_a_certificate_that_no_authority_signed_is_refused(shop: Shop, tmp_path:
     assert (row().state, row().last_reason) == ("queued", "tls")
 
 
-@pytest.mark.any_database
 def test_no_proxy_of_the_environment_is_used(
     endpoint: WebhookEndpoint, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -367,7 +359,6 @@ def test_after_a_revocation_nothing_is_delivered_and_nothing_comes_back(
     assert receiver.connections == 0
 
 
-@pytest.mark.any_database
 def test_a_secret_that_no_key_opens_is_a_failure_of_its_own(
     endpoint: WebhookEndpoint, receiver: Receiver, settings: Any
 ) -> None:
