@@ -21,10 +21,9 @@ from tests.support import migrated
 
 COMMAND = [sys.executable, "-m", "pytest", "--dist", "worksteal"]
 CORES = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-# Options and variables of each pass. Five workers, each with its own services: while some wait, as the drills on
-# PostgreSQL do, others have the processors. One core has enough to do with three: with more, what waits for an answer
-# waits too long.
-SQLITE_WORKERS, POSTGRESQL_WORKERS = ("2", "3") if CORES > 1 else ("1", "2")
+# Options and variables of each pass. Five workers, each with its own services: while some wait, others have the
+# processors. One core has enough to do with three: with more, what waits for an answer waits too long.
+SQLITE_WORKERS, POSTGRESQL_WORKERS = ("3", "2") if CORES > 1 else ("2", "1")
 PASSES = {
     "sqlite": (["-n", SQLITE_WORKERS], {"FIRST_PORT": "10000"}),
     # No carrier has a database, and no page is about one.

@@ -109,9 +109,9 @@ def test_nothing_of_the_person_is_left_and_the_rest_is(
     failed = label_of_the_person(own.shop, state="failed")
     bystander, bystanders_label = import_parcel(own.shop), LabelFactory(shop=own.shop, order_id="another")
     assert traces() == TRACES
-    before = everything()
+    before = data()
     assert run("own", EMAIL, "--dry-run") == ["1 parcels", "2 labels", "1 PDFs"]
-    assert everything() == before
+    assert data() == before
     assert storage.is_stored(label.pdf_key)
 
     assert all(found_words().values())
