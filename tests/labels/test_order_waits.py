@@ -154,10 +154,15 @@ def test_an_order_that_has_waited_waits_for_its_carriers_place_too(
     assert len(sandbox.made()) == 2
 
 
-@pytest.mark.usefixtures("impatient", "one_at_a_time")
+@pytest.mark.usefixtures("one_at_a_time")
 def test_an_order_that_has_waited_for_its_carriers_place_in_vain_is_told_to_come_again(
-    proxy: SeveringProxy, after_pauses: Callable[..., None], buyer: Caller, sandbox: Sandbox
+    proxy: SeveringProxy,
+    after_pauses: Callable[..., None],
+    buyer: Caller,
+    sandbox: Sandbox,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", 2.0)  # longer than a new connection takes
     proxy.refuse()
     after_pauses(proxy.restore, count=0)
     with bulkhead.enter("alpha"):
