@@ -25,7 +25,8 @@ ASK = "Ask the carrier now"
 
 
 def clock(at: datetime | None) -> str:
-    return f"{timezone.localtime(at, days.zone()):%H:%M}"
+    shown = timezone.localtime(at, days.zone())
+    return f"{shown:%H:%M}" if shown.date() == days.today() else f"{shown.day} {shown:%b %Y, %H:%M}"
 
 
 def future(staff: Client) -> str:
