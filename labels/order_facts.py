@@ -1,4 +1,4 @@
-"""What decides where the fields of an order's body go."""
+"""The facts that decide where the fields of an order's body go."""
 
 from contextlib import suppress
 from datetime import date
