@@ -131,8 +131,8 @@ _CATALOGUE: Final = (
         Route("49", "338", EUROPE),
         zone=_zone("", EUROPE, OVERSEAS),
     ),
-    _alpha_relay("shop2shop", "Shop-to-shop", Route("5E", "6", as_code="A15")),
-    _alpha_relay("alpha_2shopdirect", "Shop direct", Route("5X", "6")),
+    _alpha_relay("shop2shop", "Shop-to-shop", Route("5E", "6", _zone("FR"), as_code="A15")),
+    _alpha_relay("alpha_2shopdirect", "Shop direct", Route("5X", "6", _zone("FR"))),
     _beta(
         "beta",
         "Generic",

@@ -318,13 +318,6 @@ def test_shop_direct_goes_to_no_locker(sandbox: SandboxServer, clients: Clients)
     assert [row["misrouted"] for row in ledger(sandbox)] == [False, False]
 
 
-@pytest.mark.parametrize("code", ["shop2shop", "alpha_2shopdirect"])
-def test_a_relay_outside_the_products_countries_is_unknown(sandbox: SandboxServer, clients: Clients, code: str) -> None:
-    with pytest.raises(PickupPointRejected):
-        clients["alpha"].create_label(order(code, recipient={"country_code": "US"}), ALPHA)
-    assert ledger(sandbox) == []
-
-
 @pytest.mark.parametrize("fault", ["hang", "reset", "garbled", "soapfault", "1500", "700"])
 def test_a_fault_of_the_look_up_has_bought_nothing(sandbox: SandboxServer, fault: str) -> None:
     alpha = sandbox_clients(sandbox, Limits(timeout_s=1.5 if fault == "hang" else 60))["alpha"]

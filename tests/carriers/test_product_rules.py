@@ -152,6 +152,8 @@ def test_saturday_delivery_at_a_relay_is_asked_for_by_the_contract_and_only_on_t
     [
         (RELAY_ABROAD, "US"),
         ("relais", "BE"),
+        ("shop2shop", "MC"),
+        ("alpha_2shopdirect", "MC"),
         ("alpha_rapide_eco", "US"),
         ("beta_point_retrait_france", "DE"),
         ("beta_domicile_signature_monde", "RE"),

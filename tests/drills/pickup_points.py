@@ -10,6 +10,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
@@ -51,13 +52,9 @@ def queries(rng: random.Random) -> Iterator[Json]:
     today = datetime.now(PARIS).date()
     for carrier, country_code, zip_code, city in towns:
         for product in filter(lambda each: each.needs_pickup_point, PRODUCTS.values()):
-            # At the sandbox these two are sold in France only; the catalogue leaves that to the carrier.
-            is_french = product.code in ("shop2shop", "alpha_2shopdirect")
-            if product.carrier != carrier or country_code not in product.zone:
-                continue
-            if is_french and country_code not in ("FR", "MC"):
-                continue
             weight = rng.choice([each for each in WEIGHTS_KG if each <= product.max_weight_kg])
+            if product.carrier != carrier or not product.route("FR", country_code, Decimal(str(weight))):
+                continue
             ahead = rng.randint(0, 7) if carrier == "beta" else 0
             yield {
                 "productCode": product.code,
