@@ -54,7 +54,7 @@ class Drill:
         """Start everything but the clients."""
         self.folder, self.seconds = folder, seconds
         self.public, self.port = free_port(), free_port()
-        extract(commit, folder / "srv")
+        extract(commit, folder / "srv", with_its_packages=True)
         check_out_changed(folder / "checkout")
         if not migrations(folder / "srv").items() <= migrations(folder / "checkout").items():
             sys.exit(f"HEAD has not all migrations of {commit} as they were: the two can't share a database")

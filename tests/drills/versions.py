@@ -55,12 +55,17 @@ def migrations(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.glob(MIGRATIONS)}
 
 
-def extract(commit: str, folder: Path, repository: Path = ROOT) -> None:
-    """Put a commit's files into a folder, with this run's packages."""
+def extract(commit: str, folder: Path, repository: Path = ROOT, *, with_its_packages: bool = False) -> None:
+    """Put a commit's files into a folder, with this run's packages or with the commit's own."""
     folder.mkdir()
     archive = subprocess.run(["git", "archive", commit], cwd=repository, capture_output=True, check=True).stdout
     subprocess.run(["tar", "--extract", "--directory", folder], input=archive, check=True)
-    (folder / ".venv").symlink_to(ROOT / ".venv")
+    if not with_its_packages:
+        (folder / ".venv").symlink_to(ROOT / ".venv")
+        return
+    subprocess.run([sys.executable, "-m", "venv", folder / ".venv"], check=True)
+    pip = [folder / ".venv/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--require-hashes", "-r", folder / "requirements-extras.txt"], check=True)
 
 
 def check_out_changed(folder: Path) -> None:
@@ -81,7 +86,7 @@ def check_out_changed(folder: Path) -> None:
 
 def manage(folder: Path, *words: str, stdin: bytes = b"") -> str:
     """Run a command of a version; return what it printed."""
-    command = [sys.executable, "manage.py", *words]
+    command = [folder / ".venv/bin/python", "manage.py", *words]
     with (folder.parent / "commands.log").open("ab") as log:
         done = subprocess.run(command, cwd=folder, input=stdin, stdout=subprocess.PIPE, stderr=log, check=True)
     return done.stdout.decode().strip()
