@@ -16,13 +16,17 @@ from tests.drills.http_client import call
 from tests.drills.printing import exit_code
 from tests.drills.process import Process
 from tests.drills.shop import SHOP
-from tests.drills.tracking import END_TIMEOUT_S, SETTINGS, followed, make_parcels, stub
+from tests.drills.tracking import END_TIMEOUT_S, PACE, SETTINGS, followed, make_parcels, stub
 from tests.drills.tracking_stub import EVENT_GAP, Stub
 from tests.support.processes import free_port
 from tests.support.waiting import until
 
-UNLIMITED: dict[str, object] = {"ALPHA_TRACKING_RATE": 5000, "BETA_TRACKING_RATE": 5000}
 STEP_S = 10.0
+UNLIMITED: dict[str, object] = {
+    "ALPHA_TRACKING_RATE": 5000,
+    "BETA_TRACKING_RATE": 5000,
+    "TRACKING_PACE": PACE / STEP_S,
+}
 IMPORTS = 3
 
 
