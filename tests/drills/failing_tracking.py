@@ -129,12 +129,13 @@ def oldest_due() -> float:
 
 
 def labels_in_flight() -> int:
-    """Count the parcels of the labels bought meanwhile: their journeys have just begun."""
+    """Count the parcels of the labels bought meanwhile that have not arrived: their journeys began late."""
     from django.db import connections
 
     from parcels.models import Parcel
 
-    count = Parcel.objects.filter(shop=SHOP, imported_at=None, numbers__due_at__isnull=False).count()
+    bought = Parcel.objects.filter(shop=SHOP, imported_at=None, numbers__due_at__isnull=False)
+    count = bought.exclude(last_status="DELIVERED").count()
     connections.close_all()
     return count
 
