@@ -1,4 +1,4 @@
-"""The exceptions that leave this package, as one tree, and what a carrier's error codes mean by them.
+"""The exceptions that leave this package, as one tree.
 
 CarrierError
 ├── Rejected                   the request was refused: nothing was made, the same request fails again
@@ -12,7 +12,6 @@ CarrierError
 └── OutcomeUnknown             the carrier may have made a parcel: never send the request again
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -168,13 +167,3 @@ class OutcomeUnknown(CarrierError):  # noqa: N818 - named for what happened
     def is_nothing_made(self) -> bool:
         """Never certain."""
         return False
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """The meaning of an error code: its class, the API's field at fault if known, cause and remedy in plain words."""
-
-    error: type[CarrierError]
-    field: str = ""
-    cause: str = ""
-    remedy: str = ""

@@ -7,11 +7,12 @@ from xml.etree.ElementTree import Element
 
 from carriers import events, pdf
 from carriers.alpha.parties import CARRIER
-from carriers.alpha.refusals import FAILURES, REFUSALS, Refusals, field_of, in_our_words, refusal_of
+from carriers.alpha.refusals import REFUSALS, field_of, in_our_words, refusal_of
 from carriers.errors import CancellationRefused, CarrierError, CarrierUnavailable
 from carriers.http import soap
 from carriers.http.messages import Answer, UnreadableError
 from carriers.redaction import Redactor
+from carriers.refusals import Refusals
 
 OK: Final = 200
 TOO_EARLY: Final = "2"  # a code of `cancelSkybill`
@@ -70,14 +71,7 @@ def _refused(code: str, text: str, redactor: Redactor, refusals: Refusals, unkno
     if refusal is None:
         # A single request may have caused it, so it does not count towards the circuit breaker.
         return unknown(CARRIER, f"the error code {code} is not documented", carrier_code=code, carrier_text=shown)
-    error = refusal.error(
-        CARRIER,
-        f"{refusal.cause}; {refusal.remedy}",
-        field=field_of(refusal, text),
-        carrier_code=code,
-        carrier_text=shown,
-        is_carrier_failing=code in FAILURES,
-    )
+    error = refusal.error_of(CARRIER, field_of(refusal, text), code, shown)
     if isinstance(error, CancellationRefused):
         error.may_be_too_early = code == TOO_EARLY
     return error

@@ -16,7 +16,7 @@ from carriers.alpha.refusals import POINT_REFUSALS, SEARCH_REFUSALS
 from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.http import soap
 from carriers.http.messages import Answer, UnreadableError
-from carriers.pickup_points import FIELD, PointQuery, Span, degrees, joined
+from carriers.pickup_points import PointQuery, Span, degrees, joined
 from carriers.products import MAINLAND, PARIS
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials, PickupPoint
@@ -79,8 +79,7 @@ def read_point(answer: Answer, *, code: str, country_code: str, redactor: Redact
     check_code(result, redactor, refusals=POINT_REFUSALS)
     points = [record for record in result.findall("listePointRelais") if len(record)]
     if not points:
-        unknown = POINT_REFUSALS["601"]
-        raise PickupPointRejected(CARRIER, f"{unknown.cause}; {unknown.remedy}", field=FIELD)
+        raise POINT_REFUSALS[NO_POINT].error_of(CARRIER)
     point = next((point for point in points if soap.text(point, "identifiant").upper() == code.upper()), None)
     if point is None:
         raise UnreadableError("the answer is about another pickup point")

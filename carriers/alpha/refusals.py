@@ -2,62 +2,26 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from carriers.errors import (
-    AddressRejected,
-    CancellationRefused,
-    CarrierUnavailable,
-    CredentialsRejected,
-    PickupPointRejected,
-    ProductNotInContract,
-    Refusal,
-    RequestRejected,
-)
+from carriers.errors import CredentialsRejected, ProductNotInContract
+from carriers.refusals import Refusal, Refusals, read_refusals
 from carriers.validation import RECIPIENT, SENDER
 
-Refusals = Mapping[str, Refusal]
 PRODUCT: Final = "productCode"
 
-_LATER: Final = "order again later"
-_CREDENTIALS: Final = "set the account number and password that the carrier gave for this service"
-_BUSY: Final = Refusal(CarrierUnavailable, cause="the carrier reports a failure of its own", remedy=_LATER)
-_PASSWORD: Final = Refusal(
-    CarrierUnavailable,
-    cause="the carrier could not check the password",
-    remedy="order again later; if it happens every time, check the contract's account number and password",
-)
-_CONTRACT: Final = Refusal(
-    CredentialsRejected, cause="the account number or the password is wrong", remedy=_CREDENTIALS
-)
-
-# Documented for the shipping service's operations.
-REFUSALS: Final[Refusals] = MappingProxyType(
-    {
-        "1": _BUSY,
-        "29": _PASSWORD,
-        "30": _CONTRACT,
-        "31": Refusal(RequestRejected, cause="a required value is empty", remedy="give it"),
-        "32": Refusal(RequestRejected, cause="a value is too long or too short", remedy="correct its length"),
-        "33": Refusal(RequestRejected, cause="a value is malformed", remedy="correct it"),
-        "34": Refusal(RequestRejected, cause="a value is not a number", remedy="give a number"),
-        "35": Refusal(
-            RequestRejected,
-            "productCode",
-            cause="the product is not possible between these places",
-            remedy="order another product",
-        ),
-        "36": _BUSY,
-        "37": _BUSY,
-        "38": Refusal(
-            AddressRejected,
-            f"{RECIPIENT}.zip",
-            cause="the postal code does not fit the country",
-            remedy="correct the postal code or the country",
-        ),
-    }
-)
+_TABLES: Final = read_refusals(Path(__file__).with_name("refusals.csv"))
+REFUSALS: Final = _TABLES["purchase"]  # documented for the shipping service's operations
+CANCELLATION_REFUSALS: Final = _TABLES["cancellation"]  # `cancelSkybill` answers a wrong contract with 2
+TRACKING_REFUSALS: Final = _TABLES["tracking"]  # `trackSkybillV2` documents no other
+# Look-ups of the point service send nothing of the order but the code and the country. Its other codes, of invalid
+# data, would be a mistake of this client's.
+POINT_REFUSALS: Final = _TABLES["pickup point"]
+# The place and the day of searches are the customer's. 700 is also an empty city, which is never sent.
+SEARCH_REFUSALS: Final = _TABLES["search"]
+CONTRACT_REFUSALS: Final = _TABLES["contract"]  # of the price service's `calculateProducts`
 # Code 33 has several meanings; only its text tells them apart. The first that matches counts. A text that names a
 # field is about the value there, whatever words are in it.
 MEANINGS_OF_33: Final = (
@@ -65,86 +29,23 @@ MEANINGS_OF_33: Final = (
         re.compile(r"invalid (accesColis (account number|password)|identWebPro password)", re.IGNORECASE),
         Refusal(
             CredentialsRejected,
+            is_failing=False,
+            field="",
             cause="the account number or the password is wrong, or the contract lacks this service",
-            remedy=_CREDENTIALS,
+            remedy=REFUSALS["30"].remedy,
         ),
     ),
     (
         re.compile(r"\b(contract|contrat|account|compte|product|produit)(s|Number|Code)?\b", re.IGNORECASE),
         Refusal(
             ProductNotInContract,
-            "productCode",
+            is_failing=False,
+            field="productCode",
             cause="the contract does not include the product",
             remedy="order another product, or have the carrier add this one to the contract",
         ),
     ),
 )
-# Of `cancelSkybill`; it answers a wrong contract with 2.
-CANCELLATION_REFUSALS: Final[Refusals] = MappingProxyType(
-    {
-        "1": _BUSY,
-        "2": Refusal(
-            CancellationRefused,
-            cause="the parcel is not this contract's, or the carrier has not registered it yet",
-            remedy="cancel it again within the hour",
-        ),
-        "3": Refusal(
-            CancellationRefused, cause="the carrier has taken the parcel in charge", remedy="ask the carrier to stop it"
-        ),
-        **{code: REFUSALS[code] for code in ("29", "30")},
-    }
-)
-# Of `trackSkybillV2`, the only one it documents.
-TRACKING_REFUSALS: Final[Refusals] = MappingProxyType({"1": _BUSY})
-# Of the point service's look-ups, which send nothing of the order but the code and the country. Its other codes, of
-# invalid data, would be a mistake of this client's.
-POINT_REFUSALS: Final[Refusals] = MappingProxyType(
-    {
-        "601": Refusal(
-            PickupPointRejected,
-            "pickupPointCode",
-            cause="the carrier knows no such pickup point in this country",
-            remedy="let the customer choose another one",
-        ),
-        "1500": _CONTRACT,
-        "700": _BUSY,
-        **{
-            code: Refusal(CarrierUnavailable, cause="the carrier's point service refuses the look-up", remedy=_LATER)
-            for code in ("300", "301", "302", "306", "307", "309", "317", "319", "320", "321")
-        },
-    }
-)
-# Of its searches, whose place and day are the customer's. 700 is also an empty city, which is never sent.
-SEARCH_REFUSALS: Final[Refusals] = MappingProxyType(
-    {
-        "1500": _CONTRACT,
-        "700": _BUSY,
-        **{
-            code: Refusal(RequestRejected, field, cause="the carrier's point service refuses it", remedy="correct it")
-            for field, codes in (
-                ("zip", "302"),
-                ("shipDate", "306 307"),
-                ("weight", "321"),
-                ("", "300 301 309 317 319 320"),
-            )
-            for code in codes.split()
-        },
-    }
-)
-# Of the price service's `calculateProducts`.
-CONTRACT_REFUSALS: Final[Refusals] = MappingProxyType(
-    {
-        "1": _BUSY,
-        "2": REFUSALS["31"],
-        "3": _CONTRACT,
-        **{
-            code: Refusal(RequestRejected, cause="the contract has no product there", remedy="ask for another place")
-            for code in ("4", "5")
-        },
-    }
-)
-# Failures of the carrier itself, for every shop. One shop's contract may cause 29, and one order the invalid data.
-FAILURES: Final = frozenset({"1", "36", "37", "700"})
 
 
 def _named(prefix: str, path: str) -> Iterator[tuple[str, str]]:
@@ -208,6 +109,6 @@ def _last(path: str) -> str:
 def rows() -> Iterable[tuple[str, str, Refusal]]:
     """Return all documented codes for a table: operation, code, meaning."""
     purchase = (*REFUSALS.items(), *(("33", refusal) for _, refusal in MEANINGS_OF_33))
-    yield from (("purchase", code, refusal) for code, refusal in sorted(purchase, key=lambda row: int(row[0])))
-    yield from (("cancellation", code, refusal) for code, refusal in CANCELLATION_REFUSALS.items())
+    for operation, found in (("purchase", purchase), ("cancellation", CANCELLATION_REFUSALS.items())):
+        yield from ((operation, code, refusal) for code, refusal in sorted(found, key=lambda row: int(row[0])))
     yield from (("pickup point", code, refusal) for code, refusal in POINT_REFUSALS.items())

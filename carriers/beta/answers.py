@@ -8,13 +8,12 @@ from typing import Any, Final
 
 from carriers import pdf
 from carriers.beta.parties import CARRIER
-from carriers.beta.refusals import is_failure, refusal_of
+from carriers.beta.refusals import refusal_of
 from carriers.errors import (
     CarrierError,
     CarrierUnavailable,
     CredentialsRejected,
     OutcomeUnknown,
-    Refusal,
     Rejected,
     RequestRejected,
 )
@@ -214,7 +213,11 @@ def error_of(
 ) -> CarrierError:
     """Return the error for the first documented code, `unknown` without one: by default a parcel may have been made."""
     found = [
-        _documented(message, refusal, redactor, index) for message in errors if (refusal := refusal_of(message.code))
+        refusal.error_of(
+            CARRIER, refusal.field.replace("[]", f"[{index}]"), redactor.code(message.code), redactor.text(message.text)
+        )
+        for message in errors
+        if (refusal := refusal_of(message.code))
     ]
     if found:
         first, *others = found
@@ -229,14 +232,3 @@ def error_of(
     is_failing = status >= FIRST_FAILURE_STATUS
     problem = f"the error code {code} is not documented" if code else "the answer has no error code"
     return unknown(CARRIER, problem, carrier_code=code, carrier_text=text, is_carrier_failing=is_failing)
-
-
-def _documented(message: Message, refusal: Refusal, redactor: Redactor, index: int) -> CarrierError:
-    return refusal.error(
-        CARRIER,
-        f"{refusal.cause}; {refusal.remedy}",
-        field=refusal.field.replace("[]", f"[{index}]"),
-        carrier_code=redactor.code(message.code),
-        carrier_text=redactor.text(message.text),
-        is_carrier_failing=is_failure(refusal),
-    )

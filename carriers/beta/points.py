@@ -11,14 +11,14 @@ from typing import Any, Final
 from carriers.beta.answers import OK, check_status, document_of, integer_of, objects_of, string_of
 from carriers.beta.credentials import login, own_number
 from carriers.beta.parties import CARRIER, zip_code_of
-from carriers.beta.point_refusals import POINT_REFUSALS, SEARCH_REFUSALS
-from carriers.beta.refusals import is_failure
-from carriers.errors import CarrierError, CarrierUnavailable, PickupPointRejected, Refusal
+from carriers.beta.refusals import POINT_REFUSALS, SEARCH_REFUSALS
+from carriers.errors import CarrierError, CarrierUnavailable, PickupPointRejected
 from carriers.http.messages import Answer, UnreadableError
 from carriers.pickup_points import FIELD as POINT
 from carriers.pickup_points import PointQuery, Span, degrees, joined
 from carriers.products import PARIS
 from carriers.redaction import Redactor
+from carriers.refusals import Refusals
 from carriers.shipment import Credentials, Party, PickupPoint, Shipment
 from carriers.shipping_day import shipping_day
 
@@ -102,7 +102,7 @@ def read_point(answer: Answer, *, code: str, shipment: Shipment, redactor: Redac
     document = _checked(answer, redactor)
     point = document.get("pointRetraitAcheminement")
     if not isinstance(point, dict):
-        raise _error(POINT_REFUSALS[UNKNOWN])
+        raise POINT_REFUSALS[UNKNOWN].error_of(CARRIER)
     if string_of(point, "identifiant") != code:
         raise UnreadableError("the answer is about another pickup point")
     return _point(point, shipment.recipient.country_code, shipping_day(shipment))
@@ -122,9 +122,7 @@ def sells(carrier_code: str, point: PickupPoint) -> bool:
     return carrier_code not in TAKEN or point.type_code in TAKEN[carrier_code]
 
 
-def read_records(
-    answer: Answer, *, redactor: Redactor, refusals: Mapping[str, Refusal] = POINT_REFUSALS
-) -> list[Record]:
+def read_records(answer: Answer, *, redactor: Redactor, refusals: Refusals = POINT_REFUSALS) -> list[Record]:
     """Return the records of a search, unread, as a bad one spoils no other; none if nothing was found."""
     try:
         document = _checked(answer, redactor, refusals)
@@ -152,7 +150,7 @@ def elsewhere(records: Sequence[Record], look_up: Callable[[str], PickupPoint]) 
     raise PickupPointRejected(CARRIER, f"{problem}; {remedy}", field=POINT)
 
 
-def _checked(answer: Answer, redactor: Redactor, refusals: Mapping[str, Refusal] = POINT_REFUSALS) -> Mapping[str, Any]:
+def _checked(answer: Answer, redactor: Redactor, refusals: Refusals = POINT_REFUSALS) -> Mapping[str, Any]:
     """Return the answer's document; raises the error of its code, CarrierUnavailable for an undocumented one."""
     try:
         document = document_of(answer.body)
@@ -168,24 +166,13 @@ def _checked(answer: Answer, redactor: Redactor, refusals: Mapping[str, Refusal]
     raise _refusal(code, redactor.text(string_of(document, "errorMessage")), redactor, refusals)
 
 
-def _refusal(code: str, text: str, redactor: Redactor, refusals: Mapping[str, Refusal]) -> CarrierError:
+def _refusal(code: str, text: str, redactor: Redactor, refusals: Refusals) -> CarrierError:
     refusal = refusals.get(code)
     if refusal is None:
         # A single request may cause an undocumented code, so it does not count towards the circuit breaker.
         problem = f"the point service answers the error code {redactor.code(code)}"
         return CarrierUnavailable(CARRIER, problem, carrier_code=redactor.code(code), carrier_text=text)
-    return _error(refusal, code, text)
-
-
-def _error(refusal: Refusal, code: str = "", text: str = "") -> CarrierError:
-    return refusal.error(
-        CARRIER,
-        f"{refusal.cause}; {refusal.remedy}",
-        field=refusal.field,
-        carrier_code=code,
-        carrier_text=text,
-        is_carrier_failing=is_failure(refusal),
-    )
+    return refusal.error_of(CARRIER, code=code, text=text)
 
 
 def _point(point: Record, country_code: str, day: date) -> PickupPoint:

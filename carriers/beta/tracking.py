@@ -13,8 +13,8 @@ from carriers.beta.answers import REFUSED_CREDENTIALS, document_of, objects_of, 
 from carriers.beta.credentials import check, login
 from carriers.beta.messages import query
 from carriers.beta.parties import CARRIER
-from carriers.beta.refusals import BUSY
-from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, Refusal
+from carriers.beta.refusals import TRACKING_REFUSALS
+from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected
 from carriers.events import code_of, in_order, moment_of, number_of, place_of, read_codes, text_of
 from carriers.http.messages import Answer, UnreadableError
 from carriers.products import PARIS
@@ -29,19 +29,6 @@ FOUND: Final = "0"
 # Not this contract's (104), too old (103) and malformed (101) are about one number only, as unknown (105) is: to stop
 # a shop's tracking for them would be wrong.
 UNKNOWN: Final = frozenset({"101", "103", "104", "105"})
-REFUSALS: Final[Mapping[str, Refusal]] = {
-    "201": Refusal(
-        CredentialsRejected,
-        cause="the contract number, the password or the API key is wrong",
-        remedy="set the credentials that the carrier gave",
-    ),
-    "202": Refusal(
-        CredentialsRejected,
-        cause="the contract may not use the tracking service",
-        remedy="have the carrier allow it",
-    ),
-    "1000": BUSY,
-}
 CODES: Final = read_codes(Path(__file__).with_name("event_codes.csv"))
 ACTIVE: Final = "STEP_STATUS_ACTIVE"
 STEPS: Final = {
@@ -123,12 +110,10 @@ def _status(document: Json) -> tuple[str, str]:
 
 
 def _refusal(code: str, text: str, answer: Answer, redactor: Redactor) -> CarrierError:
-    refusal = REFUSALS.get(code)
+    refusal = TRACKING_REFUSALS.get(code)
     shown, said = redactor.code(code), redactor.text(text)
     if refusal:
-        is_failing = issubclass(refusal.error, CarrierUnavailable)
-        problem = f"{refusal.cause}; {refusal.remedy}"
-        return refusal.error(CARRIER, problem, carrier_code=shown, carrier_text=said, is_carrier_failing=is_failing)
+        return refusal.error_of(CARRIER, code=shown, text=said)
     if answer.status in REFUSED_CREDENTIALS:
         problem = f"its tracking service answered HTTP {answer.status}"
         return CredentialsRejected(CARRIER, problem, carrier_code=shown, carrier_text=said)

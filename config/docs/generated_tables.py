@@ -10,11 +10,11 @@ from django.utils.html import format_html, format_html_join
 
 from carriers import CARRIERS
 from carriers.alpha import refusals as alpha
-from carriers.beta import point_refusals as beta
-from carriers.errors import Refusal
+from carriers.beta import refusals as beta
 from carriers.order_fields import described
 from carriers.order_table import ORDER_FIELDS
 from carriers.products import PRODUCTS
+from carriers.refusals import Refusal
 from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.journeys import JOURNEYS
 from parcels.models import TrackingStatus

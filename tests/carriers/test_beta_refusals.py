@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from carriers.beta import point_refusals
-from carriers.beta.refusals import REFUSALS
+from carriers.beta.refusals import REFUSALS, rows
 from carriers.client import Limits
 from carriers.errors import (
     AddressRejected,
@@ -105,9 +104,9 @@ def test_the_table_holds_the_codes_of_the_page_and_no_others() -> None:
 
 
 def test_every_code_says_why_and_what_to_do_without_the_carriers_own_words() -> None:
-    rows = list(point_refusals.rows())
-    assert len(rows) == 190 + 2 + 25
-    for _, code, refusal in rows:
+    refusals = list(rows())
+    assert len(refusals) == 190 + 2 + 25
+    for _, code, refusal in refusals:
         assert refusal.cause, code
         assert refusal.remedy, code
         text = f"{refusal.cause} {refusal.remedy}"
