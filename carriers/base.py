@@ -110,13 +110,18 @@ class Carrier(Client):
 
     @staticmethod
     @abstractmethod
-    def check_sender(party: Party) -> None:
+    def check_sender(party: Party) -> object:
         """Raise Rejected for a sender that the carrier cannot print."""
 
     @staticmethod
     @abstractmethod
     def goods_by_parcel(carrier: str, shipment: Shipment, customs: Customs) -> Goods:
         """Return what is declared of each parcel; raises RequestRejected for goods that don't fit."""
+
+    @staticmethod
+    @abstractmethod
+    def sells(carrier_code: str, point: PickupPoint) -> bool:
+        """Return true if a product goes to points of this kind, by its code."""
 
     @abstractmethod
     def create_label(
@@ -233,19 +238,16 @@ class Carrier(Client):
                 return nearest_first(self._search_points(query, credentials, deadline))
 
         asked_at, points = self._points.search(query, ask)
-        return FoundPoints(asked_at, [each for each in points if query.is_taken_by(each) and self._sells(query, each)])
+        taken = [each for each in points if query.is_taken_by(each) and self.sells(query.carrier_code, each)]
+        return FoundPoints(asked_at, taken)
 
     @abstractmethod
     def _search_points(self, query: PointQuery, credentials: Credentials, deadline: Deadline) -> list[PickupPoint]:
         """Ask the point service for the points near a place that a label can be printed for, in its order."""
 
-    def _sells(self, query: PointQuery, point: PickupPoint) -> bool:
-        """Return true if the query's product goes to points of this kind."""
-        return True
-
+    @abstractmethod
     def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
         """Ask the point service for a point; raises PickupPointRejected if it does not exist."""
-        raise NotImplementedError
 
     def _pickup_point(
         self, shipment: Shipment, product: Product, credentials: Credentials, deadline: Deadline

@@ -30,31 +30,38 @@ Codes = Mapping[str, Status | None]
 
 
 class Meaning(NamedTuple):
-    """The entry of an event's code in a carrier's own table: in words, where it has some, and as a status."""
+    """The entry of an event's code in a carrier's own table: in words, where it has some, and as a status.
+
+    `texts` are those that it is known to come with, in French.
+    """
 
     meaning: str
-    french: str
+    texts: tuple[str, ...]
     status: Status | None
 
 
-def read_codes(path: Path) -> Codes:
-    """Return a carrier's table of event codes, None for those that change nothing."""
+def read_meanings(path: Path) -> dict[str, Meaning]:
+    """Return a carrier's table of event codes."""
     with path.open(newline="", encoding="utf-8") as file:
-        statuses = {row["code"]: row["status"] for row in csv.DictReader(file)}
-    return MappingProxyType({code: Status(status) if status else None for code, status in statuses.items()})
+        return {row["code"]: _meaning(row) for row in csv.DictReader(file)}
+
+
+def _meaning(row: Mapping[str, str]) -> Meaning:
+    status = Status(row["status"]) if row["status"] else None
+    texts = (row.get("texts") or "").split("|")
+    return Meaning((row.get("meaning") or "").capitalize(), tuple(texts), status)
+
+
+def statuses_of(table: Mapping[str, Meaning]) -> Codes:
+    """Return the status of each code, None for one that changes nothing."""
+    return MappingProxyType({code: meaning.status for code, meaning in table.items()})
 
 
 @cache
 def meanings() -> Mapping[str, Meaning]:
     """Return all carriers' codes; no two of them have one in common."""
-    found: dict[str, Meaning] = {}
-    for path in sorted(Path(__file__).parent.glob("*/event_codes.csv")):
-        with path.open(newline="", encoding="utf-8") as file:
-            for row in csv.DictReader(file):
-                status = Status(row["status"]) if row["status"] else None
-                french, _, _ = (row.get("texts") or "").partition("|")
-                found[row["code"]] = Meaning((row.get("meaning") or "").capitalize(), french, status)
-    return found
+    paths = sorted(Path(__file__).parent.glob("*/event_codes.csv"))
+    return {code: meaning for path in paths for code, meaning in read_meanings(path).items()}
 
 
 def meaning_of(code: str) -> Meaning | None:

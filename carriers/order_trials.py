@@ -40,10 +40,6 @@ class Trial:
     point: PickupPoint | None = None
     delivery_day: date | None = None
 
-    def destination(self, shipment: Shipment) -> Party:
-        """Return the place that the parcels go to: the pickup point's, or the recipient's."""
-        return destination(shipment, self.point)
-
     @contextmanager
     def stage(self, stage: Stage) -> Iterator[None]:
         """Ask in the block; one that can't be asked is left out, and no refusal."""

@@ -31,7 +31,6 @@ from carriers.shipment import (
     DEFAULT_FORMAT,
     Credentials,
     CredentialsShape,
-    Party,
     PickupPoint,
     PurchasedLabel,
     Shipment,
@@ -63,7 +62,9 @@ class Alpha(Carrier):
     max_reference_length = alpha_message.REFERENCE_LENGTH
     pickup_point_code = points.PICKUP_POINT_CODE
     pickup_point_form = "4 digits and a letter"
+    check_sender = staticmethod(sender)
     goods_by_parcel = staticmethod(shares_by_parcel)
+    sells = staticmethod(points.sells)
     product_code = re.compile(r"[A-Za-z0-9]{2}")
     has_services = True
     proves_deliveries = True
@@ -83,11 +84,6 @@ class Alpha(Carrier):
             "quickcost_url": "/alpha/quickcost",
         }
     )
-
-    @staticmethod
-    def check_sender(party: Party) -> None:
-        """Raise Rejected for a sender that the carrier cannot print."""
-        sender(party)
 
     @property
     def can_be_asked(self) -> bool:
@@ -194,9 +190,6 @@ class Alpha(Carrier):
         request = Request(points.search_operation(query.carrier_code), url, body, HEADERS, CarrierUnavailable)
         redactor = Redactor(credentials, personal=query.words)
         return self._exchange(request, deadline, partial(points.read_points, query=query, redactor=redactor))
-
-    def _sells(self, query: PointQuery, point: PickupPoint) -> bool:
-        return points.sells(query.carrier_code, point)
 
     def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
         # The codes of two relays may differ in the letter's case alone, so the order's own spelling comes first.

@@ -1,8 +1,7 @@
 """alpha's tracking service: the history of a parcel, for which it needs no credentials."""
 
-import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -27,7 +26,8 @@ from carriers.events import (
     moment_of,
     number_of,
     place_of,
-    read_codes,
+    read_meanings,
+    statuses_of,
     text_of,
 )
 from carriers.http import soap
@@ -51,8 +51,8 @@ DAY: Final = timedelta(days=1)
 MAX_DETAILS: Final = 50  # of an event
 MAX_PEOPLE: Final = 50
 
-_TABLE: Final = Path(__file__).with_name("event_codes.csv")
-CODES: Final = read_codes(_TABLE)
+_TABLE: Final = read_meanings(Path(__file__).with_name("event_codes.csv"))
+CODES: Final = statuses_of(_TABLE)
 _PERSON: Final = re.compile(r"nom|destinataire|receptionnaire|consignee")
 _WORD: Final = re.compile(r"\w+")
 
@@ -65,14 +65,10 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(anyascii(text[:200]).lower()))
 
 
-def _known_texts() -> Mapping[tuple[str, ...], Status]:
-    """Return the status of each text that a code is known to come with, by its words."""
-    with _TABLE.open(newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["status"]]
-    return {_words(text): Status(row["status"]) for row in rows for text in row["texts"].split("|")}
-
-
-_TEXTS: Final = MappingProxyType(_known_texts())
+# The status of each text that a code is known to come with, by its words.
+_TEXTS: Final = MappingProxyType(
+    {_words(text): known.status for known in _TABLE.values() if known.status for text in known.texts}
+)
 
 
 class AlphaTracker(Tracker):

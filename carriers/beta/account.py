@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from carriers.beta.answers import OK, check_status, document_of, objects_of, string_of
+from carriers.beta.answers import OK, check_status, document_in, objects_of, string_of
 from carriers.beta.credentials import login, own_number
 from carriers.beta.parties import CARRIER
 from carriers.errors import CredentialsRejected
@@ -43,11 +43,7 @@ def read_facts(answer: Answer, *, redactor: Redactor) -> dict[str, str]:
 
 def read_document(answer: Answer, *, redactor: Redactor) -> Mapping[str, Any]:
     """Return the account; raises CredentialsRejected with the carrier's text, or UnreadableError."""
-    try:
-        document = document_of(answer.body)
-    except UnreadableError:
-        check_status(answer)
-        raise
+    document = document_in(answer)
     if text := string_of(document, "messageErreur"):
         raise CredentialsRejected(CARRIER, "its account service refuses them", carrier_text=redactor.text(text))
     check_status(answer)

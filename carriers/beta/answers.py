@@ -122,6 +122,15 @@ def parts_of(answer: Answer, *documents: str) -> tuple[Mapping[str, bytes], Json
     return parts, document
 
 
+def document_in(answer: Answer) -> Json:
+    """Return the JSON of an answer that is nothing else; raises UnreadableError or CredentialsRejected."""
+    try:
+        return document_of(answer.body)
+    except UnreadableError:
+        check_status(answer)
+        raise
+
+
 def check_status(answer: Answer) -> None:
     """Raise CredentialsRejected for a status that refuses them."""
     if answer.status in REFUSED_CREDENTIALS:

@@ -35,7 +35,7 @@ from carriers.http.messages import Answer, Request
 from carriers.pickup_points import DAY_S, PointQuery
 from carriers.products import MAINLAND, PRODUCTS
 from carriers.redaction import Redactor
-from carriers.shipment import Credentials, DepositSlip, Party, PickupPoint, PurchasedLabel, Shipment
+from carriers.shipment import Credentials, DepositSlip, PickupPoint, PurchasedLabel, Shipment
 from carriers.shipping_day import shipping_day
 
 PURCHASE: Final = "generateLabel"
@@ -59,7 +59,9 @@ class Beta(Carrier):
     max_reference_length = beta_message.REFERENCE_LENGTH
     pickup_point_code = points.PICKUP_POINT_CODE
     pickup_point_form = "6 digits"
+    check_sender = staticmethod(sender)
     goods_by_parcel = staticmethod(items_by_parcel)
+    sells = staticmethod(points.sells)
     product_code = re.compile(r"[A-Za-z0-9]{1,8}")
     has_services = False
     max_goods_length = DESCRIPTION_LENGTH
@@ -79,11 +81,6 @@ class Beta(Carrier):
         self._verdicts: TTLCache[bytes, Rejected | None] = TTLCache(MAX_VERDICTS, VERDICT_S)
         self._lock = Lock()
         self._depots: TTLCache[Credentials, str] = TTLCache(MAX_VERDICTS, DAY_S)
-
-    @staticmethod
-    def check_sender(party: Party) -> None:
-        """Raise Rejected for a sender that the carrier cannot print."""
-        sender(party)
 
     def create_label(
         self, shipment: Shipment, credentials: Credentials, deadline: Deadline | None = None
@@ -251,9 +248,6 @@ class Beta(Carrier):
         redactor = Redactor(credentials, personal=query.words)
         read = partial(points.read_points, query=query, redactor=redactor)
         return self._ask_points(points.SEARCH, points.search(query, credentials), deadline, read)
-
-    def _sells(self, query: PointQuery, point: PickupPoint) -> bool:
-        return points.sells(query.carrier_code, point)
 
     def _ask_points(self, operation: str, body: points.Json, deadline: Deadline, read: Callable[[Answer], T]) -> T:
         url = beta_message.url_of(str(self._endpoint.points_url), operation)

@@ -8,7 +8,7 @@ from decimal import ROUND_UP, Decimal
 from types import MappingProxyType
 from typing import Any, Final
 
-from carriers.beta.answers import OK, check_status, document_of, integer_of, objects_of, string_of
+from carriers.beta.answers import OK, check_status, document_in, integer_of, objects_of, string_of
 from carriers.beta.credentials import login, own_number
 from carriers.beta.parties import CARRIER, zip_code_of
 from carriers.beta.refusals import POINT_REFUSALS, SEARCH_REFUSALS
@@ -152,11 +152,7 @@ def elsewhere(records: Sequence[Record], look_up: Callable[[str], PickupPoint]) 
 
 def _checked(answer: Answer, redactor: Redactor, refusals: Refusals = POINT_REFUSALS) -> Mapping[str, Any]:
     """Return the answer's document; raises the error of its code, CarrierUnavailable for an undocumented one."""
-    try:
-        document = document_of(answer.body)
-    except UnreadableError:
-        check_status(answer)
-        raise
+    document = document_in(answer)
     code = string_of(document, "errorCode")
     if code == "0" and answer.status == OK:
         return document

@@ -15,7 +15,7 @@ from carriers.beta.messages import query
 from carriers.beta.parties import CARRIER
 from carriers.beta.refusals import TRACKING_REFUSALS
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected
-from carriers.events import code_of, in_order, moment_of, number_of, place_of, read_codes, text_of
+from carriers.events import code_of, in_order, moment_of, number_of, place_of, read_meanings, statuses_of, text_of
 from carriers.http.messages import Answer, UnreadableError
 from carriers.products import PARIS
 from carriers.redaction import Redactor
@@ -29,7 +29,7 @@ FOUND: Final = "0"
 # Not this contract's (104), too old (103) and malformed (101) are about one number only, as unknown (105) is: to stop
 # a shop's tracking for them would be wrong.
 UNKNOWN: Final = frozenset({"101", "103", "104", "105"})
-CODES: Final = read_codes(Path(__file__).with_name("event_codes.csv"))
+CODES: Final = statuses_of(read_meanings(Path(__file__).with_name("event_codes.csv")))
 ACTIVE: Final = "STEP_STATUS_ACTIVE"
 STEPS: Final = {
     "0": Status.FULFILLED,

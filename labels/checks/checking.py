@@ -11,7 +11,7 @@ from rest_framework.exceptions import ValidationError
 from carriers.client import Service
 from carriers.customs import needs_customs
 from carriers.errors import CarrierUnavailable, CredentialsRejected, Rejected
-from carriers.order_trials import Stage, Trial
+from carriers.order_trials import Stage, Trial, destination
 from carriers.shipment import Shipment
 from labels.order_facts import facts_in
 from labels.orders import check_customs, check_product, completed, credentials_on, new_label, shipment
@@ -67,7 +67,7 @@ def check(*, shop_id: str, body: dict[str, Any], sender_address: dict[str, str] 
         lacking = Problem(Stage.CONTRACT, str(error.detail), error.public_code, "productCode")
         return Verdict([lacking], checked, is_customs_required)
     refused = list(problems_of_trial(trial))
-    goes_to = trial.destination(ordered)
+    goes_to = destination(ordered, trial.point)
     return Verdict(refused, [*checked, *trial.asked], needs_customs(ordered.sender, goes_to), trial.delivery_day)
 
 

@@ -19,7 +19,7 @@ def standard(event: Beside) -> str:
     status = event.get("status")
     if known is None or (status and known.status and status != known.status):
         return ""
-    wording = known.french if (get_language() or "").startswith("fr") else known.meaning
+    wording = known.texts[0] if (get_language() or "").startswith("fr") else known.meaning
     return wording or (gettext(TrackingStatus(known.status).label) if known.status else "")
 
 
