@@ -28,8 +28,7 @@ WITH_INSTRUCTIONS: Final = Condition("not empty", lambda facts: facts.has_instru
 INSURED: Final = "with a signature or to a pickup point, at most 5000 euros, to a pickup point 1000"
 DUTIES: Final = f"from FR to {' '.join(sorted(DUTIES_PAID_TO))}, and with a signature to GF GP MQ RE"
 CONTENTS: Final = " ".join(f"skybillValue.content{rank}" for rank in range(1, 6))
-NAMES: Final = (("firstName", 29), ("lastName", 35))  # with beta's lengths
-ONE_PERSON: Final = "100 characters with the other name"
+LESS_STREET: Final = ", less what address1 takes of the line"
 SENDER: Final = "letter.sender.address"
 ADDRESSEE: Final = "letter.addressee.address"
 ARTICLE: Final = "letter.customsDeclarations.contents.article"
@@ -38,19 +37,21 @@ NOT_NEEDED: Final = (Case(),)
 OF_THE_LABEL: Final = (Case(kept="kept with the label"),)
 OF_THE_RECORD: Final = Case(when=TO_POINT, kept="kept with the parcel, the point's is sent")
 
+Limit = str | int  # a number is one of characters
 
-def wire(names: str, limit: str | int = "") -> Cases:
+
+def wire(names: str, limit: Limit = "") -> Cases:
     return (Case(names, f"{limit} characters" if isinstance(limit, int) else limit),)
 
 
-def place(names: str, limit: str | int = "") -> Cases:
-    """Return the cases of a part of the recipient's address, in whose stead a pickup point's is sent."""
-    return (OF_THE_RECORD, *wire(names, limit))
+def alphas(names: str, *parties: str) -> str:
+    """Return alpha's names of a part of these parties."""
+    return " ".join(f"{party}Value.{party}{name}" for name in names.split() for party in parties)
 
 
-def of_sender(names: str) -> str:
-    """Return alpha's names of a part of the sender: it is also the customer who is billed."""
-    return " ".join(f"{who}Value.{who}{name}" for name in names.split() for who in ("shipper", "customer"))
+def betas(names: str, address: str) -> str:
+    """Return beta's names of a part of an address."""
+    return " ".join(f"{address}.{name}" for name in names.split())
 
 
 def to_point(names: str) -> Cases:
@@ -61,15 +62,53 @@ def field(path: str, alpha: Cases, beta: Cases) -> OrderField:
     return OrderField(path, MappingProxyType({"alpha": alpha, "beta": beta}))
 
 
+# The parts of the sender's and the recipient's address: alpha's names of them with the limit, then beta's.
+ADDRESS: Final[tuple[tuple[str, str, Limit, str, Limit], ...]] = (
+    ("firstName", "Name Name2", "100 characters with the other name", "firstName", 29),
+    ("lastName", "Name Name2", "100 characters with the other name", "lastName", 35),
+    ("company", "Name", 100, "companyName", 35),
+    ("address1", "Adress1 Adress2", "two lines of 38 characters", "line2 line3", "two lines of 35 characters"),
+    ("address2", "Adress2", f"38 characters{LESS_STREET}", "line3", f"35 characters{LESS_STREET}"),
+    ("city", "City", 50, "city", 35),
+    ("zip", "ZipCode", 9, "zipCode", 35),
+    ("countryCode", "Country", "", "countryCode", ""),
+    ("phone", "Phone MobilePhone", 17, "phoneNumber mobileNumber", 15),
+)
+# In whose stead a pickup point's are sent; and beta's limits where only one line is printed.
+PLACE: Final = frozenset({"company", "address1", "address2", "city", "zip", "countryCode"})
+ONE_LINE_LIMITS: Final = {"address1": "35 characters", "address2": "what address1 leaves of 35 characters"}
+
+
+def origin(name: str, alpha: str, alpha_limit: Limit, beta: str, beta_limit: Limit) -> OrderField:
+    """Return a field of the sender, which at alpha is also the customer who is billed."""
+    alpha_names = alphas(alpha, "shipper", "customer")
+    return field(f"originAddress.{name}", wire(alpha_names, alpha_limit), wire(betas(beta, SENDER), beta_limit))
+
+
+def destination(name: str, alpha: str, alpha_limit: Limit, beta: str, beta_limit: Limit) -> OrderField:
+    """Return a field of the recipient."""
+    record = (OF_THE_RECORD,) if name in PLACE else ()
+    limit = ONE_LINE_LIMITS.get(name)
+    one_line = (Case(f"{ADDRESSEE}.line2", limit, ON_ONE_LINE),) if limit else ()
+    return field(
+        f"destinationAddress.{name}",
+        (*record, *wire(alphas(alpha, "recipient"), alpha_limit)),
+        (*record, *one_line, *wire(betas(beta, ADDRESSEE), beta_limit)),
+    )
+
+
+# Of the order and of each parcel.
+REFERENCE: Final = (
+    (Case("skybillValue.content1", "35 characters", TO_POINT), *wire("refValue.recipientRef", 35)),
+    wire("letter.sender.senderParcelRef", 15),
+)
+OF_CUSTOMS: Final = (Case(when=INSIDE_UNION), Case(kept="its fields, below"))
+
 ORDER_FIELDS: Final = (
     field("orderId", OF_THE_LABEL, OF_THE_LABEL),
     field("carrierCode", OF_THE_LABEL, OF_THE_LABEL),
     field("productCode", wire("skybillValue.productCode skybillValue.service"), wire("letter.service.productCode")),
-    field(
-        "reference",
-        (Case("skybillValue.content1", "35 characters", TO_POINT), *wire("refValue.recipientRef", 35)),
-        wire("letter.sender.senderParcelRef", 15),
-    ),
+    field("reference", *REFERENCE),
     field(
         "pickupPointCode",
         to_point("refValue.recipientRef refValue.idRelais"),
@@ -92,78 +131,8 @@ ORDER_FIELDS: Final = (
         wire("letter.parcel.insuranceValue", INSURED),
     ),
     field("labelFormat", wire("skybillParamsValue.mode"), wire("outputFormat.outputPrintingType")),
-    # The sender.
-    *(
-        field(f"originAddress.{name}", wire(of_sender("Name Name2"), ONE_PERSON), wire(f"{SENDER}.{name}", length))
-        for name, length in NAMES
-    ),
-    field("originAddress.company", wire(of_sender("Name"), 100), wire(f"{SENDER}.companyName", 35)),
-    field(
-        "originAddress.address1",
-        wire(of_sender("Adress1 Adress2"), "two lines of 38 characters"),
-        wire(f"{SENDER}.line2 {SENDER}.line3", "two lines of 35 characters"),
-    ),
-    field(
-        "originAddress.address2",
-        wire(of_sender("Adress2"), "38 characters, less what address1 takes of the line"),
-        wire(f"{SENDER}.line3", "35 characters, less what address1 takes of the line"),
-    ),
-    field("originAddress.city", wire(of_sender("City"), 50), wire(f"{SENDER}.city", 35)),
-    field("originAddress.zip", wire(of_sender("ZipCode"), 9), wire(f"{SENDER}.zipCode", 35)),
-    field("originAddress.countryCode", wire(of_sender("Country")), wire(f"{SENDER}.countryCode")),
-    field(
-        "originAddress.phone",
-        wire(of_sender("Phone MobilePhone"), 17),
-        wire(f"{SENDER}.phoneNumber {SENDER}.mobileNumber", 15),
-    ),
-    # The recipient.
-    *(
-        field(
-            f"destinationAddress.{name}",
-            wire("recipientValue.recipientName recipientValue.recipientName2", ONE_PERSON),
-            wire(f"{ADDRESSEE}.{name}", length),
-        )
-        for name, length in NAMES
-    ),
-    field(
-        "destinationAddress.company",
-        place("recipientValue.recipientName", 100),
-        place(f"{ADDRESSEE}.companyName", 35),
-    ),
-    field(
-        "destinationAddress.address1",
-        place("recipientValue.recipientAdress1 recipientValue.recipientAdress2", "two lines of 38 characters"),
-        (
-            OF_THE_RECORD,
-            Case(f"{ADDRESSEE}.line2", "35 characters", ON_ONE_LINE),
-            *wire(f"{ADDRESSEE}.line2 {ADDRESSEE}.line3", "two lines of 35 characters"),
-        ),
-    ),
-    field(
-        "destinationAddress.address2",
-        place("recipientValue.recipientAdress2", "38 characters, less what address1 takes of the line"),
-        (
-            OF_THE_RECORD,
-            Case(f"{ADDRESSEE}.line2", "what address1 leaves of 35 characters", ON_ONE_LINE),
-            *wire(f"{ADDRESSEE}.line3", "35 characters, less what address1 takes of the line"),
-        ),
-    ),
-    field("destinationAddress.city", place("recipientValue.recipientCity", 50), place(f"{ADDRESSEE}.city", 35)),
-    field(
-        "destinationAddress.zip",
-        place("recipientValue.recipientZipCode", 9),
-        place(f"{ADDRESSEE}.zipCode", 35),
-    ),
-    field(
-        "destinationAddress.countryCode",
-        place("recipientValue.recipientCountry"),
-        place(f"{ADDRESSEE}.countryCode"),
-    ),
-    field(
-        "destinationAddress.phone",
-        wire("recipientValue.recipientPhone recipientValue.recipientMobilePhone", 17),
-        wire(f"{ADDRESSEE}.phoneNumber {ADDRESSEE}.mobileNumber", 15),
-    ),
+    *(origin(*row) for row in ADDRESS),
+    *(destination(*row) for row in ADDRESS),
     field(
         "destinationAddress.email",
         wire("recipientValue.recipientEmail", 80),
@@ -189,17 +158,9 @@ ORDER_FIELDS: Final = (
         )
         for side in ("length", "width", "height")
     ),
-    field(
-        "parcels[].reference",
-        (Case("skybillValue.content1", "35 characters", TO_POINT), *wire("refValue.recipientRef", 35)),
-        wire("letter.sender.senderParcelRef", 15),
-    ),
+    field("parcels[].reference", *REFERENCE),
     # What customs are told.
-    field(
-        "customs",
-        (Case(when=INSIDE_UNION), Case(kept="its fields, below")),
-        (Case(when=INSIDE_UNION), Case(kept="its fields, below")),
-    ),
+    field("customs", OF_CUSTOMS, OF_CUSTOMS),
     field(
         "customs.items[].description",
         wire(CONTENTS, "five of 45 characters"),
