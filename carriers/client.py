@@ -16,7 +16,7 @@ from carriers.errors import CarrierError, Rejected
 from carriers.http.connections import Deadline
 from carriers.http.messages import Answer, Request, UnreadableError
 from carriers.http.transport import Transport
-from carriers.observer import Call, NullObserver, Observer
+from carriers.observer import Call, Observer
 from carriers.shipment import Credentials
 
 CLIENT_ERRORS: Final = range(400, 500)  # of HTTP
@@ -62,7 +62,7 @@ class Client(ABC):
         )
         self._timeout_s = limits.timeout_s
         self._transport = transport
-        self._observer: Observer = observer or NullObserver()
+        self._observer = observer or Observer()
 
     @property
     def circuit_breaker(self) -> CircuitBreaker:

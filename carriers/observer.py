@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from carriers.circuit_breaker import CircuitState
 
@@ -41,30 +41,18 @@ class Call:
         }
 
 
-class Observer(Protocol):
-    """Watches one carrier's client."""
+class Observer:
+    """Watches one carrier's client; this one takes note of nothing."""
 
     def during_call(self) -> AbstractContextManager[None]:
         """Surround a call, which may wait for the carrier for long."""
+        return nullcontext()
 
     def call_ended(self, call: Call) -> None:
         """Take note of a call; those that the circuit breaker refuses count, too."""
 
     def circuit_changed(self, carrier: str, service: str, state: CircuitState) -> None:
         """Take note of the new state of a service's circuit breaker."""
-
-
-class NullObserver:
-    """Ignores everything."""
-
-    def during_call(self) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def call_ended(self, call: Call) -> None:
-        """Do nothing."""
-
-    def circuit_changed(self, carrier: str, service: str, state: CircuitState) -> None:
-        """Do nothing."""
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from prometheus_client import Gauge, Histogram
 
 from carriers.circuit_breaker import CircuitState
-from carriers.observer import Call
+from carriers.observer import Call, Observer
 from shops import spans
 from shops.db.idle import connection_released_after
 
@@ -34,7 +34,7 @@ def show_circuit_state(carrier: str, service: str, state: CircuitState) -> None:
         CIRCUIT_BREAKER.labels(carrier, service, each).set(each is state)
 
 
-class CarrierMetrics:
+class CarrierMetrics(Observer):
     """Records the calls and the circuit breakers of a carrier's client."""
 
     def during_call(self) -> AbstractContextManager[None]:

@@ -16,7 +16,7 @@ from tests.carriers.support.servers import LABEL, always, http
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, shipment
 
 
-class Recorder:
+class Recorder(Observer):
     """Records everything."""
 
     def __init__(self) -> None:
