@@ -206,38 +206,31 @@ def _fields(shipment: Shipment, customs: Customs) -> list[Json]:
 def _eori(shipment: Shipment, customs: Customs) -> Json:
     number = _plain(customs.eori, "customs.eori", EORI_LENGTH).upper()
     country_code = shipment.recipient.country_code
-    if not number and (country_code in EORI_REQUIRED or is_ddp(shipment)):
+    if country_code in EORI_REQUIRED or is_ddp(shipment):
         problem = f"is required for {country_code}: the sender's number at the customs of the European Union"
-        raise RequestRejected(CARRIER, problem, field="customs.eori")
+        _require(number, "customs.eori", problem)
     return {"EORI": number} if number else {}
 
 
 def _check_province(recipient: Party) -> Json:
-    if recipient.country_code in WITH_PROVINCES and not recipient.province_code:
+    if recipient.country_code in WITH_PROVINCES:
         problem = f"is required for {recipient.country_code}: the two letters of the state or province"
-        raise RequestRejected(CARRIER, problem, field=f"{RECIPIENT}.provinceCode")
+        _require(recipient.province_code, f"{RECIPIENT}.provinceCode", problem)
     return {}
 
 
 def _check_tariff_numbers(customs: Customs) -> Json:
-    paths = (f"customs.items[{index}].hsCode" for index in range(len(customs.items)))
-    all_of(
-        *(partial(_check_tariff_number, item.hs_code, path) for item, path in zip(customs.items, paths, strict=True))
-    )
+    problem, items = "is required: 6, 8 or 10 digits", enumerate(customs.items)
+    all_of(*(partial(_require, item.hs_code, f"customs.items[{index}].hsCode", problem) for index, item in items))
     return {}
-
-
-def _check_tariff_number(hs_code: str, path: str) -> None:
-    if not hs_code:
-        raise RequestRejected(CARRIER, "is required: 6, 8 or 10 digits", field=path)
 
 
 def _sides(package: Package, index: int) -> Json:
     sides = {"length": package.length_cm, "width": package.width_cm, "height": package.height_cm}
-    all_of(*(partial(_check_side, side_cm, f"parcels[{index}].{name}") for name, side_cm in sides.items()))
+    all_of(*(partial(_require, side_cm, f"parcels[{index}].{name}", _BY_SENDER) for name, side_cm in sides.items()))
     return {name.upper(): str(side_cm) for name, side_cm in sides.items()}
 
 
-def _check_side(side_cm: int | None, path: str) -> None:
-    if not side_cm:
-        raise RequestRejected(CARRIER, _BY_SENDER, field=path)
+def _require(value: object, path: str, problem: str) -> None:
+    if not value:
+        raise RequestRejected(CARRIER, problem, field=path)
