@@ -3,6 +3,7 @@
 import re
 import uuid
 from datetime import datetime
+from functools import partial
 
 from carriers.sandbox.alpha import point_tables, service, soap, tables
 from carriers.sandbox.alpha.point_answer import point_tree
@@ -19,6 +20,7 @@ Fields = dict[str, str]
 LOOKED_UP_QUALITY = "0"  # a good answer all the same
 # A code that asks for an error: F0601 is error 601.
 MAGIC_CODE = re.compile(r"F(\d{4})")
+_refusal = partial(soap.refusal, point_tables.MESSAGES)
 
 
 def answer_points(state: State, request: Request) -> Response:
@@ -109,8 +111,3 @@ def _answer(message: soap.Message, found: list[tuple[PickupPoint, int]], quality
         ("wsRequestId", str(uuid.uuid4())),
     ]
     return soap.response(message, content)
-
-
-def _refusal(code: int, detail: str = "") -> soap.RefusalError:
-    text = point_tables.MESSAGES.get(code, "SANDBOX: undocumented error")
-    return soap.RefusalError(code, f"{text}: {detail}" if detail else text)

@@ -5,6 +5,7 @@ Which products the second knows is not published: here those that go to a door.
 
 import re
 from datetime import datetime, time
+from functools import partial
 
 from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.validation import validate_credentials
@@ -36,6 +37,7 @@ MESSAGES = {
 }  # fmt: skip
 NO_CONTRACT = "000033"  # the end of an account that has no product
 LACKING = "0000"  # before the product that an account lacks: 19000086 has no 86
+_refusal = partial(soap.refusal, MESSAGES)
 
 
 def answer_products(state: State, request: Request) -> Response:
@@ -113,7 +115,3 @@ def _product(code: str) -> tuple[str, soap.Tree]:
     """Write a product as the service does: without leading zeros, and without amounts on a test account."""
     amounts: soap.Elements = [(name, "0.0") for name in ("amount", "amountTTC", "amountTVA")]
     return "productList", [*amounts, ("productCode", code.lstrip("0") or "0")]
-
-
-def _refusal(code: int, detail: str = "") -> soap.RefusalError:
-    return soap.RefusalError(code, f"{MESSAGES[code]}: {detail}" if detail else MESSAGES[code])

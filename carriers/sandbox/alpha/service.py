@@ -46,4 +46,4 @@ def _refusal(message: soap.Message, name: str) -> Response:
     if not name.isdigit():
         return _refused(message, 33, f"invalid data: SANDBOX has no such fault for alpha ({name})")
     messages = point_tables.MESSAGES if message.namespace == tables.POINTS else tables.MESSAGES
-    return _refused(message, int(name), messages.get(int(name), "SANDBOX: undocumented error"))
+    return _refused(message, int(name), messages.get(int(name), soap.UNDOCUMENTED))

@@ -114,12 +114,12 @@ def _reprint(state: State, message: soap.Message) -> Response:
     number, mode, account = fields["numberSearch"], fields["mode"], fields["accountNumber"]
     validate_credentials(account, fields["password"])
     if mode not in FORMATS:
-        raise soap.RefusalError(33, "invalid data: mode")
+        raise soap.refusal(tables.MESSAGES, 33, "mode")
     purchases = [row for row in state.ledger.reserved(number) if row.account == account]
     parcels = [state.ledger.parcel("alpha", row.tracking_number) for row in purchases]
     printed = [replace(parcel.label, page_format=FORMATS[mode]) for parcel in parcels if parcel]
     if not number or not printed:
-        raise soap.RefusalError(33, "invalid data: numberSearch, no reservation of yours")
+        raise soap.refusal(tables.MESSAGES, 33, "numberSearch, no reservation of yours")
 
     def reprint(fault: Fault) -> Response:
         pdf = faulty_pdf(fault.name, *printed)

@@ -1,6 +1,6 @@
 """Reads SOAP 1.1 requests strictly, and writes responses and faults, as alpha does."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET  # for building only
 
@@ -15,6 +15,7 @@ Elements = list[tuple[str, Tree]]
 
 ENVELOPE = "http://schemas.xmlsoap.org/soap/envelope/"
 CONTENT_TYPE = "text/xml; charset=utf-8"
+UNDOCUMENTED = "SANDBOX: undocumented error"
 
 
 class SoapError(Exception):
@@ -28,6 +29,12 @@ class RefusalError(Exception):
         super().__init__(message)
         self.code = code
         self.message = message
+
+
+def refusal(messages: Mapping[int, str], code: int, detail: str = "") -> RefusalError:
+    """Return a refusal in a service's own words for the code, with a detail behind them."""
+    text = messages.get(code, UNDOCUMENTED)
+    return RefusalError(code, f"{text}: {detail}" if detail else text)
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def _track(state: State, message: soap.Message) -> Response:
     fields = message.fields("language", "skybillNumber")
     language, number = fields["language"], fields["skybillNumber"]
     if language not in LANGUAGES or not number:
-        raise soap.RefusalError(SYSTEM_ERROR, tables.MESSAGES[SYSTEM_ERROR])
+        raise soap.refusal(tables.MESSAGES, SYSTEM_ERROR)
     purchase = state.ledger.purchase("alpha", number)
 
     def track(_: Fault) -> Response:
@@ -119,7 +119,7 @@ def _fields(message: soap.Message, *names: str) -> dict[str, str]:
     validate_credentials(fields["accountNumber"], fields["password"])
     empty = next((name for name, value in fields.items() if not value), None)
     if empty:
-        raise soap.RefusalError(31, f"empty value: {empty}")
+        raise soap.refusal(tables.MESSAGES, 31, empty)
     return fields
 
 

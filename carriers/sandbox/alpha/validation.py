@@ -3,20 +3,24 @@
 import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from carriers.sandbox.alpha import tables
 from carriers.sandbox.alpha.shipment import Fields, Shipment
-from carriers.sandbox.alpha.soap import RefusalError
+from carriers.sandbox.alpha.soap import RefusalError, refusal
 from carriers.sandbox.countries import EU_TERRITORY, FRANCE, PARIS, is_postal_code_of
 
 RELAY_EUROPE = "49"
+EMPTY, WRONG_LENGTH, INVALID, NOT_FOUND = 31, 32, 33, 35
+_refusal = partial(refusal, tables.MESSAGES)
+_invalid = partial(_refusal, INVALID)
 
 
 def validate_shipment(shipment: Shipment) -> None:
     """Raise RefusalError for the first rule that the shipment breaks."""
     for name, blocks in shipment.structures.items():
         if not blocks:
-            raise RefusalError(31, f"empty value: {name}")
+            raise _refusal(EMPTY, name)
     validate_credentials(shipment.one("headerValue").get("accountNumber", ""), shipment.top.get("password", ""))
     for name, blocks in shipment.structures.items():
         for block in blocks:
@@ -27,7 +31,7 @@ def validate_shipment(shipment: Shipment) -> None:
     for prefix in ("shipper", "customer", "recipient"):
         for block in shipment.structures[f"{prefix}Value"]:
             if not _is_postal_code(block[f"{prefix}Country"], block[f"{prefix}ZipCode"]):
-                raise RefusalError(38, f"Routing not found: {prefix}Country and {prefix}ZipCode do not fit")
+                raise _refusal(38, f"{prefix}Country and {prefix}ZipCode do not fit")
     for ref, skybill in zip(shipment.refs, shipment.skybills, strict=True):
         _validate_parcel(shipment, ref, skybill)
 
@@ -37,9 +41,9 @@ def validate_credentials(account: str, password: str) -> None:
     for name, value, length in (("accountNumber", account, 8), ("password", password, 6)):
         _validate_fields({name: value}, [tables.Field(name, tables.INTEGER, is_required=True)])
         if len(value) != length:
-            raise RefusalError(32, f"incorrect length: {name}")
+            raise _refusal(WRONG_LENGTH, name)
     if password == "000000":  # noqa: S105 a documented magic value
-        raise RefusalError(30, tables.MESSAGES[30])
+        raise _refusal(30)
     if account[-6:] in tables.REFUSED_ACCOUNTS:
         raise RefusalError(*tables.REFUSED_ACCOUNTS[account[-6:]])
 
@@ -48,11 +52,11 @@ def _validate_fields(block: Fields, rows: Sequence[tables.Field]) -> None:
     for row in rows:
         value = block.get(row.name, "")
         if not value and row.is_required:
-            raise RefusalError(31, f"empty value: {row.name}")
+            raise _refusal(EMPTY, row.name)
         if row.longest is not None and len(value) > row.longest:
-            raise RefusalError(32, f"incorrect length: {row.name}")
+            raise _refusal(WRONG_LENGTH, row.name)
         if value and not re.fullmatch(row.form.pattern, value, re.ASCII):
-            raise RefusalError(row.form.code, f"{tables.MESSAGES[row.form.code]}: {row.name}")
+            raise _refusal(row.form.code, row.name)
 
 
 def _validate_counts(shipment: Shipment) -> None:
@@ -77,7 +81,7 @@ def _validate_rank(skybill: Fields, rank: int, count: int) -> None:
     for name, expected in (("bulkNumber", count), ("skybillRank", rank)):
         value = skybill.get(name, "")
         if not value and count > 1:
-            raise RefusalError(31, f"empty value: {name}")
+            raise _refusal(EMPTY, name)
         if value and int(value) != expected:
             raise _invalid(name)
 
@@ -86,9 +90,9 @@ def _validate_money(skybills: list[Fields]) -> None:
     for skybill in skybills:
         for name in ("cod", "customs", "insured"):
             if float(skybill.get(f"{name}Value") or 0) and not skybill.get(f"{name}Currency"):
-                raise RefusalError(31, f"empty value: {name}Currency")
+                raise _refusal(EMPTY, f"{name}Currency")
         if int(skybill.get("codValue") or 0):
-            raise RefusalError(31, "empty value: toTheOrderOf")  # which the schema's order has no place for
+            raise _refusal(EMPTY, "toTheOrderOf")  # which the schema's order has no place for
         if int(skybill.get("insuredValue") or 0) > tables.MOST_INSURED_CENTS:
             raise _invalid("insuredValue")
 
@@ -103,19 +107,19 @@ def _validate_parcel(shipment: Shipment, ref: Fields, skybill: Fields) -> None:
     recipient = shipment.one("recipientValue")
     product = tables.PRODUCTS.get(skybill["productCode"])
     if product is None:
-        raise RefusalError(33, tables.CONTRACT_REFUSAL)
+        raise RefusalError(INVALID, tables.CONTRACT_REFUSAL)
     weight_kg = float(skybill["weight"])
     _validate_weight(weight_kg, product)
     is_served = recipient["recipientCountry"] in product.countries
     if not is_served or not product.has_service(int(skybill["service"]), weight_kg):
-        raise RefusalError(35, tables.MESSAGES[35])
+        raise _refusal(NOT_FOUND)
     if skybill.get("as", "") != product.as_code:
-        raise RefusalError(35, f"{tables.MESSAGES[35]}: as")
+        raise _refusal(NOT_FOUND, "as")
     _validate_relay(ref, product)
     _validate_day(skybill)
     _validate_saturday(skybill)
     if recipient["recipientCountry"] not in EU_TERRITORY and not skybill.get("content1"):
-        raise RefusalError(31, "empty value: content1")
+        raise _refusal(EMPTY, "content1")
     if skybill["productCode"] == RELAY_EUROPE:
         _validate_phones(recipient)
 
@@ -124,7 +128,7 @@ def _validate_phones(recipient: Fields) -> None:
     """Demand a phone of a relay abroad, and the country's number apart from the rest."""
     phones = {name: recipient.get(name, "") for name in ("recipientPhone", "recipientMobilePhone")}
     if recipient["recipientCountry"] not in FRANCE and not any(phones.values()):
-        raise RefusalError(31, "empty value: recipientPhone")
+        raise _refusal(EMPTY, "recipientPhone")
     for name, phone in phones.items():
         if phone and not re.fullmatch(tables.RELAY_EUROPE_PHONE.pattern, phone, re.ASCII):
             raise _invalid(name)
@@ -133,7 +137,7 @@ def _validate_phones(recipient: Fields) -> None:
 def _validate_weight(weight_kg: float, product: tables.Product) -> None:
     heaviest_kg = tables.HEAVIEST_RELAY_KG if product.is_relay else tables.HEAVIEST_KG
     if not 0 < weight_kg <= heaviest_kg:
-        raise RefusalError(33, f"invalid data: weight, above 0 and at most {heaviest_kg} kg")
+        raise _invalid(f"weight, above 0 and at most {heaviest_kg} kg")
 
 
 def _validate_relay(ref: Fields, product: tables.Product) -> None:
@@ -144,7 +148,7 @@ def _validate_relay(ref: Fields, product: tables.Product) -> None:
         return
     for name in ("recipientRef", "idRelais"):
         if not ref.get(name):
-            raise RefusalError(31, f"empty value: {name}")
+            raise _refusal(EMPTY, name)
     if ref["recipientRef"] != relay:
         raise _invalid("recipientRef, the relay's code is expected")
 
@@ -165,8 +169,4 @@ def _validate_saturday(skybill: Fields) -> None:
     if int(skybill["service"]) != tables.SATURDAY_RELAY_SERVICE:
         return
     if datetime.fromisoformat(skybill["shipDate"]).weekday() not in tables.SATURDAY_RELAY_WEEKDAYS:
-        raise RefusalError(35, f"{tables.MESSAGES[35]}: Saturday delivery is for Thursdays and Fridays")
-
-
-def _invalid(detail: str) -> RefusalError:
-    return RefusalError(33, f"invalid data: {detail}")
+        raise _refusal(NOT_FOUND, "Saturday delivery is for Thursdays and Fridays")

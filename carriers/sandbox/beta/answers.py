@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from collections.abc import Iterable
 from typing import Any
 
 from carriers.sandbox.beta.errors import meaning_of
@@ -20,32 +21,33 @@ class CodeError(Exception):
         self.code = code
 
 
-def message(code: str, kind: str, text: str) -> Message:
+def message(code: str, text: str, kind: str = "ERROR") -> Message:
     return {"id": code, "type": kind, "messageContent": text, "replacementValues": []}
 
 
-def refused(messages: list[Message], status: int = 400) -> Response:
-    return json_response({"messages": messages}, status)
+def refused(errors: Iterable[tuple[str, str]], status: int = 400) -> Response:
+    """Answer with errors, each a code and a text."""
+    return json_response({"messages": [message(code, text) for code, text in errors]}, status)
 
 
 def refusal(name: str) -> Response:
     """Return the refusal for a fault's name or an error code."""
     text = meaning_of(SHAPE_CODE)
-    error, failure = message(SHAPE_CODE, "ERROR", text), message("1", "ERROR", "SANDBOX: internal error")
+    error, failure = (SHAPE_CODE, text), ("1", "SANDBOX: internal error")
     shapes = {
         "contract": lambda: refusal("30009"),
         "json500": lambda: refused([failure], 500),
-        "flat500": lambda: json_response(failure, 500),
+        "flat500": lambda: json_response(message(*failure), 500),
         "error200": lambda: refused([error], 200),
-        "errorpart": lambda: multipart({"messages": [error]}, [], 400),
+        "errorpart": lambda: multipart({"messages": [message(*error)]}, [], 400),
         "errorbare": lambda: json_response({"error": "Bad Request", "message": "SANDBOX: refused"}, 400),
         "errorlist": lambda: json_response({"errors": [{"code": SHAPE_CODE, "message": text}]}, 400),
         "errorflat": lambda: json_response({"errorCode": SHAPE_CODE, "errorLabel": text}, 400),
-        "unknown": lambda: refused([message("30600", "ERROR", "SANDBOX has no such fault for beta")]),
+        "unknown": lambda: refused([("30600", "SANDBOX has no such fault for beta")]),
     }
     if name in shapes:
         return shapes[name]()
-    return refused([message(name, "ERROR", meaning_of(name))])
+    return refused([(name, meaning_of(name))])
 
 
 def multipart(infos: Message, documents: list[tuple[str, bytes]], status: int = 200) -> Response:

@@ -24,7 +24,7 @@ def answer_deposit_slip(state: State, request: Request) -> Response:
     api_key, violations = request.headers.get("apikey", ""), Violations()
     validate_credentials(violations, body, api_key)
     if violations.errors:
-        return answers.refused([answers.message(code, "ERROR", text) for code, text in violations.errors])
+        return answers.refused(violations.errors)
     account = account_of(body, api_key)
     numbers = body["generateBordereauParcelNumberList"].get("parcelsNumbers", [])
     refused = _first_invalid(state, account, numbers)
@@ -48,7 +48,7 @@ def _first_invalid(state: State, account: str, numbers: list[str]) -> str | None
 def _refusal(code: str, detail: str) -> Response:
     if not code.isdigit():
         return answers.refusal(code)
-    error = answers.message(code, "ERROR", f"invalid parcel number {detail}".strip())
+    error = answers.message(code, f"invalid parcel number {detail}".strip())
     return answers.multipart({"messages": [error], "bordereauHeader": None}, [], 400)
 
 
@@ -64,7 +64,7 @@ def _slip(account: str, numbers: list[str]) -> Response:
         "address": None,
         "company": None,
     }
-    infos = {"messages": [answers.message("0", "INFOS", "SANDBOX: done")], "bordereauHeader": header}
+    infos = {"messages": [answers.message("0", "SANDBOX: done", "INFOS")], "bordereauHeader": header}
     return answers.multipart(infos, [("deliveryPaper", _pdf(account, numbers))])
 
 

@@ -52,8 +52,7 @@ def answer_beta(state: State, request: Request, *, operation: str, block: str) -
     if violations.errors:
         # A check answers a wrong key or a closed account with another status.
         is_forbidden = operation == CHECK and violations.errors[0][0] in WRONG
-        messages = [answers.message(code, "ERROR", text) for code, text in violations.errors]
-        return answers.refused(messages, 403 if is_forbidden else 400)
+        return answers.refused(violations.errors, 403 if is_forbidden else 400)
     page_format = tables.FORMATS[body["outputFormat"]["outputPrintingType"]]
     order = Order(body, account, link, page_format, violations.warnings, block)
     return _perform(state, order, operation)
@@ -70,8 +69,8 @@ def _perform(state: State, order: Order, operation: str) -> Response:
 
 
 def _messages(order: Order) -> list[answers.Message]:
-    done = answers.message("0", "INFOS", "SANDBOX: done")
-    return [done, *(answers.message(code, "WARNING", text) for code, text in order.warnings)]
+    done = answers.message("0", "SANDBOX: done", "INFOS")
+    return [done, *(answers.message(code, text, "WARNING") for code, text in order.warnings)]
 
 
 def _checked(order: Order) -> Response:
