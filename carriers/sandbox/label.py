@@ -72,13 +72,13 @@ def _draw(page: Page, label: Label) -> None:
     _draw_addresses(page, label)
     _draw_facts(page, label)
     _draw_barcode(page, label)
-    page.band(1, 7.5)
+    page.box(1, 7.5, is_filled=True)
     page.centred(3.3, NOTICE, (BOLD, 11.5), is_white=True)
     page.box(1, HEIGHT_MM - 2)
 
 
 def _draw_head(page: Page, label: Label) -> None:
-    page.band(130, 19)
+    page.box(130, 19, is_filled=True)
     page.canvas.setFillGray(1)
     page.text((MARGIN_MM, 137), label.carrier.upper(), (BOLD, 26))
     page.right(141, label.product_code, (BOLD, 15))

@@ -56,11 +56,8 @@ class Page:
         self.canvas.drawCentredString(WIDTH_MM / 2 * mm, y * mm, text)
         self.canvas.setFillGray(0)
 
-    def box(self, y: float, height: float) -> None:
-        self.canvas.rect(1 * mm, y * mm, (WIDTH_MM - 2) * mm, height * mm)
-
-    def band(self, y: float, height: float) -> None:
-        self.canvas.rect(1 * mm, y * mm, (WIDTH_MM - 2) * mm, height * mm, fill=1)
+    def box(self, y: float, height: float, *, is_filled: bool = False) -> None:
+        self.canvas.rect(1 * mm, y * mm, (WIDTH_MM - 2) * mm, height * mm, fill=int(is_filled))
 
     def line(self, start: Point, end: Point) -> None:
         self.canvas.line(start[0] * mm, start[1] * mm, end[0] * mm, end[1] * mm)

@@ -36,17 +36,15 @@ def read_shipment(message: Message) -> Shipment:
     for name in set(names) - tables.REPEATABLE:
         if names.count(name) > 1:
             raise SoapError(f"Unmarshalling Error: {name} is not repeated")
-    structures: dict[str, list[Fields]] = {name: [] for name in tables.STRUCTURES}
+    schemas = {name: [field.name for field in fields] for name, fields in tables.STRUCTURES.items()}
+    structures: dict[str, list[Fields]] = {name: [] for name in schemas}
     top: Fields = {}
     for name, element in message.children:
         if name in structures:
-            structures[name].append(fields_of(element, [field.name for field in tables.STRUCTURES[name]]))
+            structures[name].append(fields_of(element, schemas[name]))
         else:
             top[name] = leaf_text(element)
-    is_ordered = all(_is_ordered(name, block) for name, blocks in structures.items() for block in blocks)
+    is_ordered = all(
+        list(block) == sorted(block, key=schemas[name].index) for name, blocks in structures.items() for block in blocks
+    )
     return Shipment(structures, top, is_ordered)
-
-
-def _is_ordered(structure: str, block: Fields) -> bool:
-    schema = [field.name for field in tables.STRUCTURES[structure]]
-    return list(block) == sorted(block, key=schema.index)

@@ -117,7 +117,6 @@ def _validate_parcel(shipment: Shipment, ref: Fields, skybill: Fields) -> None:
         raise _refusal(NOT_FOUND, "as")
     _validate_relay(ref, product)
     _validate_day(skybill)
-    _validate_saturday(skybill)
     if recipient["recipientCountry"] not in EU_TERRITORY and not skybill.get("content1"):
         raise _refusal(EMPTY, "content1")
     if skybill["productCode"] == RELAY_EUROPE:
@@ -163,10 +162,6 @@ def _validate_day(skybill: Fields) -> None:
         raise _invalid("shipDate, in the past")
     if int(skybill["shipHour"]) > 23:  # noqa: PLR2004 the last hour of a day
         raise _invalid("shipHour")
-
-
-def _validate_saturday(skybill: Fields) -> None:
-    if int(skybill["service"]) != tables.SATURDAY_RELAY_SERVICE:
-        return
-    if datetime.fromisoformat(skybill["shipDate"]).weekday() not in tables.SATURDAY_RELAY_WEEKDAYS:
+    is_saturdays = int(skybill["service"]) == tables.SATURDAY_RELAY_SERVICE
+    if is_saturdays and ship_date.weekday() not in tables.SATURDAY_RELAY_WEEKDAYS:
         raise _refusal(NOT_FOUND, "Saturday delivery is for Thursdays and Fridays")

@@ -10,7 +10,7 @@ from carriers.sandbox.beta.request_fields import EORI, SIZE_KEYS, Fields, read_f
 from carriers.sandbox.countries import COUNTRIES, EU, FRANCE, OVERSEAS
 from carriers.sandbox.customs_form import CustomsForm
 
-EORI_NUMBER, BRITISH_EORI = r"[A-Z]{2}[A-Z0-9]{1,15}", r"GB[A-Z0-9]{1,15}"
+EORI_NUMBER = r"[A-Z]{2}[A-Z0-9]{1,15}"
 DECLARED_TWICE_EUR = 1000  # from this value on, goods to GB need the sender's number and GB's own
 STATES = ("US", "CA")
 MANUFACTURER = " - MID: "
@@ -106,16 +106,9 @@ def _validate_eori(violations: Violations, body: Json, *, is_declared: bool) -> 
     if not eori:
         violations.require(country != "US" and not is_twice, 30562, "EORI is needed here")
         return
-    form = f"{EORI_NUMBER} {EORI_NUMBER}" if is_twice else EORI_NUMBER
-    is_right = re.fullmatch(form, eori, re.ASCII) and (not is_twice or re.search(rf"\b{BRITISH_EORI}\b", eori))
-    violations.require(is_right or _is_british_pair(country, eori), 30562, "EORI")
-
-
-def _is_british_pair(country: str, eori: str) -> bool:
-    """Allow both numbers to GB below the value, too."""
-    numbers = eori.split(" ")
-    is_pair = len(numbers) == 2 and all(re.fullmatch(EORI_NUMBER, number, re.ASCII) for number in numbers)  # noqa: PLR2004 a pair
-    return country == "GB" and is_pair and any(number.startswith("GB") for number in numbers)
+    is_one = re.fullmatch(EORI_NUMBER, eori, re.ASCII) and not is_twice
+    is_pair = re.fullmatch(rf"(?=.*\bGB){EORI_NUMBER} {EORI_NUMBER}", eori, re.ASCII) and country == "GB"
+    violations.require(is_one or is_pair, 30562, "EORI")  # to GB both numbers are allowed below the value, too
 
 
 def goods_eur(letter: Json) -> Decimal:
