@@ -2,7 +2,7 @@
 
 import pytest
 
-from carriers.alpha.refusals import FIELDS, rows
+from carriers.alpha.refusals import FIELDS
 from carriers.client import Limits
 from carriers.errors import (
     AddressRejected,
@@ -101,15 +101,6 @@ def test_an_encoding_that_nobody_knows_leaves_the_outcome_open(serve: Serve) -> 
 def test_a_doctype_is_refused_in_any_encoding(serve: Serve) -> None:
     answer = encoded("ISO-8859-1", "&x;", prolog='<!DOCTYPE a [<!ENTITY x "\xe9">]>')
     assert type(refusal(serve, "alpha", answer)) is OutcomeUnknown
-
-
-def test_every_documented_code_has_a_cause_and_a_remedy() -> None:
-    table = list(rows())
-    assert {operation for operation, _, _ in table} == {"purchase", "cancellation", "pickup point"}
-    assert len(table) == 11 + 2 + 5 + 13
-    for operation, code, meaning in table:
-        assert meaning.cause, (operation, code)
-        assert meaning.remedy, (operation, code)
 
 
 @pytest.mark.parametrize("status", [401, 403])
