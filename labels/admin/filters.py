@@ -1,7 +1,6 @@
 """Filters of the staff's list of labels."""
 
-from datetime import date
-from typing import Any
+from typing import Any, Final
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -16,14 +15,8 @@ from parcels.models import NumberState, Parcel, TrackingNumber
 from shops.api.errors.coded import CODES
 from shops.staff import filters
 from shops.staff.days import start_of
-
-
-class StateFilter(filters.MultiChoiceFilter):
-    """Labels in any of the states ticked."""
-
-    title = gettext_lazy("state")
-    parameter_name = column = "state"
-    values = LabelState
+from shops.staff.filters import of
+from shops.staff.unfold_classes import AutocompleteSelectFilter
 
 
 class ReasonFilter(filters.ColumnFilter):
@@ -54,26 +47,6 @@ class ProductFilter(filters.ColumnFilter):
         return queryset.filter(carrier_code=product.carrier, product_code=product.code) if product else queryset.none()
 
 
-class OrderedById:
-    """The time of an order by the label's id, which begins with it: no other index is needed."""
-
-    column = "id"
-
-    @staticmethod
-    def midnight(day: date) -> str:
-        return id_prefix(start_of(day))
-
-
-class RecentFilter(OrderedById, filters.RecentFilter):
-    """Labels ordered today or in this month."""
-
-
-class OrderedFilter(OrderedById, filters.PeriodFilter):
-    """Labels ordered in a period of days."""
-
-    title = gettext_lazy("day of the order")
-
-
 def not_handed_in() -> QuerySet[Any, Any]:
     """Find the ids of labels with a number on a parcel that is not handed in, along the index of such parcels."""
     waiting = Parcel.objects.filter(handed_in_at=None, is_withdrawn=False).order_by().values("pk")
@@ -81,11 +54,14 @@ def not_handed_in() -> QuerySet[Any, Any]:
     return bought.order_by().values("label")
 
 
-class NotHandedInFilter(filters.OptionFilter):
-    """Bought labels whose parcel the carrier does not have yet."""
-
-    title = gettext_lazy("handed in")
-    parameter_name = "handed"
-    options = {
-        "no": (gettext_lazy("Not yet"), lambda labels: labels.generated().filter(pk__in=not_handed_in())),
-    }
+# The time of an order by the label's id, which begins with it: no other index is needed.
+ORDERED: Final[dict[str, Any]] = {"column": "id", "midnight": staticmethod(lambda day: id_prefix(start_of(day)))}
+NOT_YET = (gettext_lazy("Not yet"), lambda labels: labels.generated().filter(pk__in=not_handed_in()))
+FILTERS: Final = (
+    *(("shop", AutocompleteSelectFilter), filters.ModeFilter),
+    *(ReasonFilter, filters.CarrierFilter, ProductFilter),
+    of(filters.MultiChoiceFilter, gettext_lazy("state"), "state", values=LabelState),
+    of(filters.OptionFilter, gettext_lazy("handed in"), "handed", options={"no": NOT_YET}),
+    of(filters.RecentFilter, gettext_lazy("ordered"), "when", **ORDERED),
+    of(filters.PeriodFilter, gettext_lazy("day of the order"), "created", **ORDERED),
+)

@@ -17,9 +17,9 @@ from django.utils.translation import gettext, gettext_lazy
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
-from labels.admin import filters
 from labels.admin.columns import EXPORT_COLUMNS
 from labels.admin.deciding import DecideSelected
+from labels.admin.filters import FILTERS
 from labels.admin.forms import AdoptForm
 from labels.admin.next_step import next_step
 from labels.admin.parcels import parcel_of, parcels_by_label
@@ -42,10 +42,8 @@ from shops.personal_data import Part
 from shops.staff.acts import Act, StaffRequest
 from shops.staff.base import CappedList
 from shops.staff.display_texts import NOTHING, number
-from shops.staff.filters import CarrierFilter, ModeFilter
 from shops.staff.masking import conceal, masked, may_see
 from shops.staff.pages import address_of
-from shops.staff.unfold_classes import AutocompleteSelectFilter
 
 MASKED: Mapping[str, Part] = {**LABEL, **KEYS}
 
@@ -68,11 +66,7 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
     """Every attempt to buy a label, read-only; a person decides those whose outcome no process can find out."""
 
     list_display = ("order", "status", "why", "to", "shop", "product", "ordered")
-    list_filter = (
-        ("shop", AutocompleteSelectFilter),
-        *(ModeFilter, filters.ReasonFilter, CarrierFilter, filters.ProductFilter, filters.StateFilter),
-        *(filters.NotHandedInFilter, filters.RecentFilter, filters.OrderedFilter),
-    )
+    list_filter = FILTERS
     list_class = LabelList
     search_help_text = gettext_lazy("Label id, tracking number, order id or request id")
     actions = ("print_selected", "make_slip", "cancel_selected", "mark_selected_as_not_made")

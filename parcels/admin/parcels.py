@@ -11,9 +11,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.translation import gettext, gettext_lazy
 
-from parcels.admin import dossier, filters
+from parcels.admin import dossier
 from parcels.admin.claim import claim, proof
 from parcels.admin.columns import EXPORT_COLUMNS
+from parcels.admin.filters import DELIVERY, FILTERS
 from parcels.admin.proofs import may_exist
 from parcels.admin.search import whole, with_email
 from parcels.figures.models import Timing
@@ -30,9 +31,7 @@ from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.base import CappedList, LargeTableAdmin
 from shops.staff.display_texts import NOTHING
-from shops.staff.filters import ModeFilter
 from shops.staff.masking import conceal, may_see
-from shops.staff.unfold_classes import AutocompleteSelectFilter
 from shops.webhooks.models import WebhookDelivery
 
 TOLD_AT_MOST = 20
@@ -58,7 +57,7 @@ class ParcelList(CappedList):
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         """List parcels past their promise by its end, the last first: the newest parcels are never among them."""
         ordering = super().get_ordering(request, queryset)
-        is_of_overdue = request.GET.get(filters.DeliveryFilter.parameter_name) == Timing.OVERDUE
+        is_of_overdue = request.GET.get(DELIVERY) == Timing.OVERDUE
         return [WINDOW_END.desc(), *ordering] if is_of_overdue and ORDER_VAR not in self.params else list(ordering)
 
 
@@ -67,12 +66,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     """Parcels, read-only: they are the shops' data."""
 
     list_display = ("number", "order_number", "shop", "carrier", "status", "updated", "going_to", "created")
-    list_filter = (
-        ("shop", AutocompleteSelectFilter),
-        *(ModeFilter, filters.CarrierFilter, filters.StatusFilter, filters.SilenceFilter, filters.DeliveryFilter),
-        *(filters.GoesBackFilter, filters.IsHandedInFilter, filters.RecentFilter, filters.CreatedFilter),
-        *(filters.HandedInFilter, filters.DeliveredFilter),
-    )
+    list_filter = FILTERS
     sortable_by: ClassVar[tuple[str, ...]] = ("created",)  # along the index
     list_class = ParcelList
     search_help_text = gettext_lazy("Tracking number, order, e-mail or id")

@@ -16,31 +16,10 @@ from shops.staff.audit.recording import customer_digests
 from shops.staff.base import LargeTableAdmin
 from shops.staff.display_texts import NOTHING
 from shops.staff.exports import Column
-from shops.staff.filters import ColumnFilter, MultiChoiceFilter, PeriodFilter
+from shops.staff.filters import ColumnFilter, MultiChoiceFilter, PeriodFilter, of
 from shops.staff.pages import address_of
 
-
-class ActionFilter(MultiChoiceFilter):
-    """Entries of any of the actions ticked."""
-
-    title = gettext_lazy("action")
-    parameter_name = column = "action"
-    values = Action
-
-
-class ChannelFilter(ColumnFilter):
-    """Entries of one way to act."""
-
-    title = gettext_lazy("channel")
-    parameter_name = column = "channel"
-    offered = {value: gettext_lazy(label) for value, label in Channel.choices}
-
-
-class EntryPeriodFilter(PeriodFilter):
-    """Entries of a period of days."""
-
-    title = gettext_lazy("day")
-    column = "at"
+CHANNELS = {value: gettext_lazy(label) for value, label in Channel.choices}
 
 
 def as_json(value: dict[str, Any]) -> str:
@@ -52,7 +31,11 @@ class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
     """Who saw or changed what; the log is read by superusers and Accounts."""
 
     list_display = ("at", "actor", "channel", "action", "object", "what")
-    list_filter = (ActionFilter, ChannelFilter, EntryPeriodFilter)
+    list_filter = (
+        of(MultiChoiceFilter, gettext_lazy("action"), "action", values=Action),
+        of(ColumnFilter, gettext_lazy("channel"), "channel", offered=CHANNELS),
+        of(PeriodFilter, gettext_lazy("day"), "created", column="at"),
+    )
     list_select_related = False  # type: ignore[assignment]  # it has no foreign key
     search_help_text = gettext_lazy("A person, an object's id, or a customer's e-mail")
     export_columns = (

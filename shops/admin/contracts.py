@@ -24,7 +24,7 @@ from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from shops.staff.display_texts import NOTHING
 from shops.staff.exports import OF_SHOP, Column, joined
-from shops.staff.filters import CarrierFilter, ModeFilter, OptionFilter
+from shops.staff.filters import CarrierFilter, ModeFilter, OptionFilter, of
 from shops.staff.unfold_classes import AutocompleteSelectFilter
 
 LOOPBACK = {"127.0.0.1", "::1"}
@@ -36,28 +36,15 @@ TERMS = (
 ACCOUNTS = ("parent_account_number", "pickup_account_number")
 SECRETS = ("password", "api_key", "pickup_secret")
 
-
-class SecretFilter(OptionFilter):
-    """Contracts with one kind of secret."""
-
-    title = gettext_lazy("secret")
-    parameter_name = "secret"
-    options = {
-        "True": (gettext_lazy("API key"), methodcaller("filter", has_api_key=True)),
-        "False": (gettext_lazy("password"), methodcaller("filter", has_api_key=False)),
-        "None": (gettext_lazy("unknown"), methodcaller("filter", has_api_key=None)),
-    }
-
-
-class CredentialsFilter(OptionFilter):
-    """Contracts whose credentials somebody has to change."""
-
-    title = gettext_lazy("credentials")
-    parameter_name = "credentials"
-    options = {
-        "refused": (gettext_lazy("Refused by the carrier"), methodcaller("refused")),
-        "password": (gettext_lazy("A password in place of an API key"), methodcaller("with_password")),
-    }
+SECRET_KINDS = {
+    "True": (gettext_lazy("API key"), methodcaller("filter", has_api_key=True)),
+    "False": (gettext_lazy("password"), methodcaller("filter", has_api_key=False)),
+    "None": (gettext_lazy("unknown"), methodcaller("filter", has_api_key=None)),
+}
+TO_CHANGE = {
+    "refused": (gettext_lazy("Refused by the carrier"), methodcaller("refused")),
+    "password": (gettext_lazy("A password in place of an API key"), methodcaller("with_password")),
+}
 
 
 @admin.register(CarrierContract)
@@ -67,7 +54,11 @@ class CarrierContractAdmin(OfShopAdmin[CarrierContract]):
     form = ContractForm
     list_display = ("shop", "carrier_code", "account_number", "signs_in_with", "product_count", "updated_at")
     list_display_links = ("shop", "carrier_code", "account_number")
-    list_filter = (("shop", AutocompleteSelectFilter), ModeFilter, CarrierFilter, SecretFilter, CredentialsFilter)
+    list_filter = (
+        *(("shop", AutocompleteSelectFilter), ModeFilter, CarrierFilter),
+        of(OptionFilter, gettext_lazy("secret"), "secret", options=SECRET_KINDS),
+        of(OptionFilter, gettext_lazy("credentials"), "credentials", options=TO_CHANGE),
+    )
     search_fields = ("account_number", "shop__name", "id")
     search_help_text = gettext_lazy("Account number, shop or id")
     actions = None
@@ -123,7 +114,7 @@ class CarrierContractAdmin(OfShopAdmin[CarrierContract]):
     @admin.display(description=gettext_lazy("signs in with"), ordering="has_api_key")
     def signs_in_with(self, contract: CarrierContract) -> str:
         """Name the kind of secret: beta gives up passwords."""
-        return str(SecretFilter.options[str(contract.has_api_key)][0])
+        return str(SECRET_KINDS[str(contract.has_api_key)][0])
 
     @admin.display(description=gettext_lazy("activated products"))
     def product_count(self, contract: CarrierContract) -> int:

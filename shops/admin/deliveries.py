@@ -10,29 +10,13 @@ from django.utils.translation import gettext, gettext_lazy
 from shops.staff.base import LargeTableAdmin
 from shops.staff.display_texts import NOTHING, badge, words
 from shops.staff.exports import Column
-from shops.staff.filters import ColumnFilter, ModeFilter, MultiChoiceFilter, PeriodFilter
+from shops.staff.filters import ColumnFilter, ModeFilter, MultiChoiceFilter, PeriodFilter, of
 from shops.staff.unfold_classes import AutocompleteSelectFilter
 from shops.webhooks.event_types import EVENT_TYPES
 from shops.webhooks.models import DeliveryState, WebhookDelivery
 
 COLOURS = {DeliveryState.QUEUED: "info", DeliveryState.DELIVERED: "success", DeliveryState.DEAD: "danger"}
-
-
-class StateFilter(MultiChoiceFilter):
-    """Deliveries in any of the states ticked."""
-
-    title = gettext_lazy("state")
-    parameter_name = column = "state"
-    values = DeliveryState
-
-
-class TypeFilter(ColumnFilter):
-    """Deliveries of one type of event."""
-
-    title = gettext_lazy("event")
-    parameter_name = "type"
-    column = "event__type"
-    offered = {name: name for name in EVENT_TYPES}
+TYPES = {name: name for name in EVENT_TYPES}
 
 
 @admin.register(WebhookDelivery)
@@ -40,7 +24,12 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
     """Deliveries, read-only but for replays."""
 
     list_display = ("event", "endpoint", "shop", "type", "subject", "coloured_state", "last_attempt", "created_at")
-    list_filter = (("endpoint", AutocompleteSelectFilter), ModeFilter, StateFilter, TypeFilter, PeriodFilter)
+    list_filter = (
+        *(("endpoint", AutocompleteSelectFilter), ModeFilter),
+        of(MultiChoiceFilter, gettext_lazy("state"), "state", values=DeliveryState),
+        of(ColumnFilter, gettext_lazy("event"), "type", column="event__type", offered=TYPES),
+        PeriodFilter,
+    )
     list_select_related = ("event", "endpoint", "shop")  # type: ignore[assignment]  # more than other large tables
     search_help_text = gettext_lazy("webhook-id, or the id of a parcel, label or endpoint")
     actions = ("replay",)

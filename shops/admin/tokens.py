@@ -21,7 +21,7 @@ from shops.staff.acts import is_confirmed
 from shops.staff.base import ReadOnly
 from shops.staff.display_texts import badge
 from shops.staff.exports import OF_SHOP, Column
-from shops.staff.filters import OptionFilter
+from shops.staff.filters import OptionFilter, of
 from shops.staff.masking import may_see
 from shops.staff.pages import page_of
 from shops.staff.unfold_classes import AutocompleteSelectFilter, TabularInline
@@ -40,6 +40,7 @@ STATE = Case(
     When(shop__is_active=False, then=Value("shop inactive")),
     default=Value("valid"),
 )
+STATES = {name: (gettext_lazy(name.capitalize()), methodcaller("filter", state=name)) for name in COLOURS}
 
 
 class WithState:
@@ -77,14 +78,6 @@ class TokenInline(ReadOnly, WithState, TabularInline[AccessToken, Shop]):
         return admin_link(token.id, page_of(token))
 
 
-class StateFilter(OptionFilter):
-    """Tokens in one state."""
-
-    title = gettext_lazy("state")
-    parameter_name = "state"
-    options = {name: (gettext_lazy(name.capitalize()), methodcaller("filter", state=name)) for name in COLOURS}
-
-
 class TokenForm(forms.ModelForm[AccessToken]):
     """The editable fields of a token."""
 
@@ -101,7 +94,10 @@ class AccessTokenAdmin(WithState, IssuedAdmin[AccessToken]):
 
     form = TokenForm
     list_display = ("last_four", "name", "shop", "state", "expires_at", "last_used_at", "created_at")
-    list_filter = (("shop", AutocompleteSelectFilter), StateFilter)
+    list_filter = (
+        ("shop", AutocompleteSelectFilter),
+        of(OptionFilter, gettext_lazy("state"), "state", options=STATES),
+    )
     search_fields = ("id", "name", "shop__name")
     search_help_text = gettext_lazy("Id, name or shop, or a token itself")
     actions = ("give", "revoke")

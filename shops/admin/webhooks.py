@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from operator import methodcaller
 from typing import Any
 
 from django import forms
@@ -19,7 +20,7 @@ from shops.models import Shop
 from shops.staff.acts import is_confirmed
 from shops.staff.display_texts import badge
 from shops.staff.exports import OF_SHOP, Column, joined
-from shops.staff.filters import ModeFilter, OptionFilter
+from shops.staff.filters import ModeFilter, OptionFilter, of
 from shops.staff.unfold_classes import AutocompleteSelectFilter, SplitDateTime
 from shops.webhooks import endpoints
 from shops.webhooks.event_types import SUBSCRIBABLE
@@ -28,17 +29,10 @@ from shops.webhooks.public_addresses import UrlError, check_url
 
 URL_SHOWN = 40
 COLOURS = {"active": "success", "failing": "warning", "disabled": "danger", "paused": "info", "revoked": "default"}
-
-
-class StateFilter(OptionFilter):
-    """Endpoints that need staff."""
-
-    title = gettext_lazy("state")
-    parameter_name = "state"
-    options = {
-        "failing": (gettext_lazy("Failing"), lambda endpoints: endpoints.failing()),
-        "disabled": (gettext_lazy("Disabled"), lambda endpoints: endpoints.disabled()),
-    }
+NEEDING_STAFF = {
+    "failing": (gettext_lazy("Failing"), methodcaller("failing")),
+    "disabled": (gettext_lazy("Disabled"), methodcaller("disabled")),
+}
 
 
 class EndpointForm(forms.ModelForm[WebhookEndpoint]):
@@ -84,7 +78,10 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
 
     form = EndpointForm
     list_display = ("shop", "coloured_state", "short_url", "failing_since", "disabled_reason", "created_at")
-    list_filter = (("shop", AutocompleteSelectFilter), ModeFilter, StateFilter)
+    list_filter = (
+        *(("shop", AutocompleteSelectFilter), ModeFilter),
+        of(OptionFilter, gettext_lazy("state"), "state", options=NEEDING_STAFF),
+    )
     search_fields = ("id", "url", "shop__name")
     search_help_text = gettext_lazy("Id, URL or shop")
     export_columns = (

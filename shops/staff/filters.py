@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from django import forms
 from django.contrib import admin
@@ -20,6 +20,13 @@ from shops.staff.display_texts import short_name
 from shops.staff.unfold_classes import CheckboxFilter, DropdownFilter
 
 NONE = "none"  # chooses rows without a value
+Kind = TypeVar("Kind", bound=type[admin.ListFilter])
+
+
+def of(kind: Kind, title: StrOrPromise, parameter: str, **own: Any) -> Kind:
+    """Declare a filter of a kind: its title, its parameter in addresses, its column too, and the kind's own."""
+    named = {"title": title, "parameter_name": parameter, "column": parameter}
+    return cast("Kind", type(kind.__name__, (kind,), named | own))
 
 
 class ColumnFilter(DropdownFilter):
@@ -35,15 +42,6 @@ class ColumnFilter(DropdownFilter):
         return queryset.filter(**{self.column: self.value()}) if self.value() else queryset
 
 
-class CarrierFilter(ColumnFilter):
-    """Rows of one carrier."""
-
-    title = gettext_lazy("carrier")
-    parameter_name = "carrier"
-    column = "carrier_code"
-    offered = {code: code for code in CARRIERS}
-
-
 class OptionFilter(DropdownFilter):
     """Rows that the chosen option finds: each has a text, and a function that narrows the list."""
 
@@ -57,15 +55,16 @@ class OptionFilter(DropdownFilter):
         return option[1](queryset) if option else queryset
 
 
-class ModeFilter(OptionFilter):
-    """Rows of live shops, or of test shops."""
-
-    title = gettext_lazy("mode")
-    parameter_name = "mode"
-    options = {
-        "live": (gettext_lazy("live"), lambda rows: rows.filter(shop__is_test=False)),
-        "test": ("TEST", lambda rows: rows.filter(shop__is_test=True)),
-    }
+CarrierFilter = of(
+    ColumnFilter,
+    gettext_lazy("carrier"),
+    "carrier",
+    column="carrier_code",
+    offered={code: code for code in CARRIERS},
+)
+LIVE = (gettext_lazy("live"), lambda rows: rows.filter(shop__is_test=False))
+TEST = ("TEST", lambda rows: rows.filter(shop__is_test=True))
+ModeFilter = of(OptionFilter, gettext_lazy("mode"), "mode", options={"live": LIVE, "test": TEST})
 
 
 class MultiChoiceFilter(CheckboxFilter):
@@ -96,21 +95,13 @@ def day_field(label: StrOrPromise) -> forms.DateField:
     )
 
 
-class Created:
-    """The column with the time of a row's creation, and a day's start as that column has it."""
-
-    column = "created_at"
-
-    @staticmethod
-    def midnight(day: date) -> Any:
-        return start_of(day)
-
-
-class PeriodFilter(Created, admin.ListFilter):
-    """Rows created in a period of days."""
+class PeriodFilter(admin.ListFilter):
+    """Rows created in a period of days; `midnight` is a day's start as the column has it."""
 
     title: Any = gettext_lazy("day of creation")
     parameter_name = "created"  # unfold looks up its options by this
+    column = "created_at"
+    midnight: Callable[[date], Any] = staticmethod(start_of)
     template = "unfold/filters/filters_date_range.html"
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
@@ -173,11 +164,11 @@ def in_words(field: forms.Field, value: str) -> str:
     )
 
 
-class RecentFilter(Created, DropdownFilter):
+class RecentFilter(DropdownFilter):
     """Rows created today or in this month."""
 
-    title = gettext_lazy("ordered")
-    parameter_name = "when"
+    column: ClassVar[str]
+    midnight: Callable[[date], Any]
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [("today", gettext("Today")), ("month", gettext("This month"))]
