@@ -7,8 +7,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
-from django.db import models
-from django.db.models import OuterRef, QuerySet, Subquery, Value
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import mark_safe
@@ -42,7 +41,7 @@ from shops.personal_data import Part
 from shops.staff.acts import Act, StaffRequest
 from shops.staff.base import CappedList
 from shops.staff.display_texts import NOTHING, number
-from shops.staff.masking import conceal, masked, may_see
+from shops.staff.masking import conceal, may_see
 from shops.staff.pages import address_of
 
 MASKED: Mapping[str, Part] = {**LABEL, **KEYS}
@@ -77,9 +76,7 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ShippingLabel]:
         name = AccessToken.objects.filter(id=OuterRef("token_id")).values("name")
-        is_shown = Value(may_see(request), models.BooleanField())
-        labels = super().get_queryset(request).defer("pdf")
-        return labels.annotate(token_name=Subquery(name), is_personal=is_shown)
+        return super().get_queryset(request).defer("pdf").annotate(token_name=Subquery(name))
 
     def shown(self, request: HttpRequest, row: ShippingLabel) -> ShippingLabel:
         """Leave the shop's own address: any other sender may be a customer who returns something."""
@@ -231,9 +228,11 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
 
     @admin.display(description=gettext_lazy("recipient"))
     def to(self, label: Any) -> str:
-        """Show the recipient's name, for those who may see it, and the town."""
-        name = masked(recipient_name(label), is_shown=label.is_personal)
-        return ", ".join(filter(None, [name, label.recipient["city"], label.recipient["countryCode"]])) or NOTHING
+        """Show the recipient's name and town."""
+        return (
+            ", ".join(filter(None, [recipient_name(label), label.recipient["city"], label.recipient["countryCode"]]))
+            or NOTHING
+        )
 
     @admin.display(description=gettext_lazy("product"))
     def product(self, label: ShippingLabel) -> str:

@@ -64,7 +64,6 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
             "noticed": [self.shown(request, label) for label in noticed],
             "others": next_steps(self.shown(request, label) for label in needing_nobody),
             "may_decide": self.has_act_permission(request),
-            "is_personal": may_see(request),
         }
         return self.page(request, "labels/to_decide.html", context)
 

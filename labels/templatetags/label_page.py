@@ -9,6 +9,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel
 from shops.api.errors.coded import CODES
+from shops.personal_data import MASKED
 from shops.staff.display_texts import badge, number, short_name, time_tag
 
 # Orange: waits for a person.
@@ -97,7 +98,8 @@ def error_name(code: str) -> str:
 
 @register.filter
 def recipient_name(label: ShippingLabel) -> str:
-    return f"{label.recipient['firstName']} {label.recipient['lastName']}".strip()
+    names = label.recipient["firstName"], label.recipient["lastName"]
+    return MASKED if MASKED in names else " ".join(names).strip()
 
 
 @register.filter

@@ -6,18 +6,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from django.contrib.admin.views.main import ChangeList
 from django.http import HttpRequest
 
-from shops.personal_data import MASKED, Part
+from shops.personal_data import Part
 
 PERMISSION = "shops.view_personal_data"
 
 
 def may_see(request: HttpRequest) -> bool:
     return request.user.has_perm(PERMISSION)
-
-
-def masked(text: str, *, is_shown: bool) -> str:
-    """Return the text, or dots in its place; nothing stays nothing."""
-    return text if is_shown or not text else MASKED
 
 
 def conceal(row: Any, columns: Mapping[str, Part]) -> Any:

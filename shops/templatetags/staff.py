@@ -4,16 +4,9 @@ from django import template
 
 from shops.models import Shop
 from shops.staff.display_texts import badge, number, short_name, words
-from shops.staff.masking import masked
 from shops.staff.pages import address_of, page_of
 
 register = template.Library()
-
-
-@register.filter
-def personal(text: str, is_shown: bool) -> str:  # noqa: FBT001 - a filter's one argument
-    """Format a customer's data for those who may see it."""
-    return masked(text, is_shown=is_shown)
 
 
 @register.simple_tag
