@@ -5,9 +5,6 @@ from typing import Any
 from django.http import HttpRequest
 
 from config.desk import morning, queue
-from labels.admin import figures as labels
-from parcels.admin import figures as parcels
-from shops.admin import figures as shops
 from shops.staff import figures
 from shops.staff.panels import Chart, Table, Tile, age_of, may_view
 
@@ -16,7 +13,7 @@ KINDS = {figures.LABELS: ("labels", "shippinglabel"), figures.PARCELS: ("parcels
 
 def add_figures(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """Add the queue to the page's context, the tables of the carriers beside it, and tiles and charts below."""
-    panels = [panel for part in (labels, parcels, shops) for panel in part.panels(request)]
+    panels = [panel for part in queue.PARTS for panel in part.panels(request)]
     by_kind = {kind: [panel for panel in panels if isinstance(panel, kind)] for kind in (Tile, Chart, Table)}
     beside = [panel for panel in (queue.yesterday(request), *by_kind[Table]) if panel]
     shown = {"tiles": by_kind[Tile], "panels": by_kind[Chart], "beside": beside}

@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from carriers import CARRIERS
-from labels.admin import queue as labels
+from labels.admin import figures as labels
 from labels.admin.figures import labels_url
 from labels.figures.counting import BOUGHT
 from labels.figures.models import LabelFigure
-from parcels.admin import queue as parcels
+from parcels.admin import figures as parcels
 from parcels.admin.figures import parcels_url
 from parcels.admin.parcels import may_change
 from parcels.figures.models import DayFigure, Timing

@@ -1,7 +1,7 @@
-"""The parcels' part of the staff's first page."""
+"""The parcels' part of the staff's first page: figures, and the rows of the queue."""
 
 from collections.abc import Iterator
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Final
 
@@ -9,16 +9,22 @@ from django.db.models import Sum
 from django.http import HttpRequest
 from django.utils.translation import gettext
 
-from parcels.admin.filters import NO_STATUS
+from parcels.admin.filters import GOES_BACK_DAYS, NO_STATUS, goes_back
 from parcels.figures.counting import DAYS_SHOWN, SILENT_DAYS, days_shown
 from parcels.figures.models import ParcelFigure, Timing, TrackingFigure
-from parcels.models import TrackingStatus
+from parcels.figures.timing import WINDOW_END, is_overdue
+from parcels.models import Parcel, TrackingStatus
+from parcels.tracking.events import milliseconds
+from shops.db import clock
 from shops.staff import figures
-from shops.staff.days import today
+from shops.staff.days import start_of, today
 from shops.staff.display_texts import NOTHING, number, short_name
 from shops.staff.panels import Chart, Figure, Panel, Series, Table, Tile, created, lasting, list_url, may_view, moment
+from shops.staff.queue import Row, counted
 
 LATE_TRACKING_S: Final = 900
+TROUBLE: Final = (TrackingStatus.EXCEPTION, TrackingStatus.RETURN_TO_SENDER)
+TROUBLE_DAYS: Final = 30
 parcels_url = partial(list_url, "parcels", "parcel")
 
 
@@ -96,3 +102,19 @@ def tracking_row(carrier: TrackingFigure, now: datetime | None) -> list[Figure]:
         Figure(moment(carrier.last_answer_at)),
         Figure(lasting(late) if late else NOTHING, is_bad=late is not None and late.total_seconds() > LATE_TRACKING_S),
     ]
+
+
+def rows(request: HttpRequest) -> Iterator[Row]:
+    """Make the rows of those who may see parcels."""
+    if not may_view(request, "parcels", "parcel"):
+        return
+    live, changed, first = Parcel.objects.live(), "last_status_updated_at", today() - timedelta(days=TROUBLE_DAYS)
+    late = counted(live.filter(is_overdue(clock.now())), WINDOW_END)
+    link = parcels_url(delivery=Timing.OVERDUE.value)
+    yield Row("overdue", gettext("Past their promise, not delivered"), link, **late)
+    soon, title = counted(live.filter(goes_back()), changed), gettext("Go back from their pickup point within 2 days")
+    yield Row("goes_back", title, parcels_url(goes_back=GOES_BACK_DAYS), **soon)
+    lost = counted(live.filter(last_status__in=TROUBLE, created_at__gte=milliseconds(start_of(first))), changed)
+    link = parcels_url(status=[status.value for status in TROUBLE], created_from=first.isoformat())
+    note = gettext("Of the parcels created in the last 30 days.")
+    yield Row("trouble", gettext("Lost, damaged or refused"), link, **lost, note=note)

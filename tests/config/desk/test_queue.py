@@ -93,10 +93,10 @@ def test_each_row_is_its_list_and_a_count_by_hand(
     moment: str, no_sidebar: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = datetime.fromisoformat(moment).replace(tzinfo=UTC)
-    for place in ("labels.admin.queue", "parcels.admin.queue", "parcels.admin.filters", "parcels.figures.counting"):
+    for place in ("labels.admin.figures", "parcels.admin.figures", "parcels.admin.filters", "parcels.figures.counting"):
         monkeypatch.setattr(f"{place}.clock.now", lambda: now)
     monkeypatch.setattr(days, "today", lambda: days.day_of(now))
-    monkeypatch.setattr("parcels.admin.queue.today", lambda: days.day_of(now))
+    monkeypatch.setattr("parcels.admin.figures.today", lambda: days.day_of(now))
     chance, shop, staff = random.Random(moment), ShopFactory(), logged_in(*VIEWS)
     labels = [label(chance, shop, now) for _ in range(40)]
     import_all(shop, parcels := [parcel(chance, now) for _ in range(60)])
