@@ -19,18 +19,19 @@ from django.utils.translation import gettext, gettext_lazy
 
 from carriers import CARRIERS
 from labels.admin.figures import labels_url
-from labels.admin.moved import end_of_month, moved_rows
 from labels.figures.counting import BOUGHT
 from labels.figures.models import LabelFigure
 from labels.models import LabelState
+from parcels.admin.figures import parcels_url
 from parcels.figures.models import DayFigure
+from parcels.models import TrackingStatus
 from shops.models import Shop
 from shops.staff import figures
 from shops.staff.base import ModelAdmin, ReadOnly
 from shops.staff.days import today
 from shops.staff.display_texts import number
 from shops.staff.exports import Export, answer, told_filters
-from shops.staff.panels import Figure, age_of, created, may_view
+from shops.staff.panels import Figure, age_of, created, may_view, period
 from shops.staff.spreadsheets import Cell
 
 ROWS_SHOWN: Final = 200
@@ -42,6 +43,10 @@ TITLES: Final = (
     *(gettext_lazy("Product"), gettext_lazy("Labels bought"), gettext_lazy("Parcels"), gettext_lazy("Kilograms")),
     *(gettext_lazy("Cancelled labels"), gettext_lazy("Cancelled parcels"), gettext_lazy("Cancelled kilograms")),
 )
+# Of the second table: what was bought, and what was handed in and delivered.
+GROUPS_MOVED: Final = ("month", "shop__name", "shop", "carrier_code")
+BOUGHT_PARCELS: Final = {"bought": Sum("parcels", filter=Q(state__in=BOUGHT), default=0)}
+MOVED_PARCELS: Final = {"sum_handed_in": Sum("handed_in"), "sum_delivered": Sum("delivered")}
 Row = dict[str, Any]
 
 
@@ -128,9 +133,7 @@ class FinanceAdmin(ReadOnly, ModelAdmin[LabelFigure]):
             "rows": [row_of(row, has_lists=may_view(request, "labels", "shippinglabel")) for row in rows[:ROWS_SHOWN]],
             "row_count": rows.count(),
             "rows_shown": ROWS_SHOWN,
-            "moved": moved_rows(
-                form.figures(), form.figures(DayFigure), has_lists=may_view(request, "parcels", "parcel")
-            ),
+            "moved": list(moved_rows(form, has_lists=may_view(request, "parcels", "parcel"))),
             "total": figures_of(form.figures().aggregate(**sums())),
             "query": f"?{request.GET.urlencode()}" if request.GET else "",
             **age_of(figures.LABELS),
@@ -181,3 +184,25 @@ def cells(rows: Iterable[Row]) -> Iterator[Sequence[Cell]]:
 
 def kilograms(grams: int) -> Decimal:
     return Decimal(grams) / 1000
+
+
+def moved_rows(form: FinanceForm, *, has_lists: bool) -> Iterator[dict[str, Any]]:
+    """Sum each by its own day, parcels of imports too; with their lists for those who may see parcels."""
+    found: dict[tuple[Any, ...], dict[str, int]] = {}
+    for figures_of_days, sums in ((form.figures(), BOUGHT_PARCELS), (form.figures(DayFigure), MOVED_PARCELS)):
+        for row in figures_of_days.annotate(month=TruncMonth("day")).values(*GROUPS_MOVED).annotate(**sums):
+            group = tuple(row[name] for name in GROUPS_MOVED)
+            found.setdefault(group, {}).update({name: row[name] for name in sums})
+    titles = (gettext("Parcels bought"), gettext("Handed in"), gettext("Delivered"))
+    for (month, name, shop_id, carrier), moved in sorted(found.items()):
+        own, days = {"shop__id__exact": shop_id, "carrier": carrier}, (month, end_of_month(month))
+        delivered = parcels_url(**own, status=TrackingStatus.DELIVERED.value, **period("delivered", *days))
+        links = ("", parcels_url(**own, **period("handed_in", *days)), delivered)
+        counts = [moved.get(each, 0) for each in (*BOUGHT_PARCELS, *MOVED_PARCELS)]
+        shown = (Figure(number(n), link if n and has_lists else "") for n, link in zip(counts, links, strict=True))
+        if any(counts):
+            yield {"month": month, "texts": [name, carrier], "figures": list(zip(titles, shown, strict=True))}
+
+
+def end_of_month(month: date) -> date:
+    return (month.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)

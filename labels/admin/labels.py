@@ -22,8 +22,7 @@ from labels.admin.filters import FILTERS
 from labels.admin.forms import AdoptForm
 from labels.admin.next_step import next_step
 from labels.admin.parcels import parcel_of, parcels_by_label
-from labels.admin.pdf_view import PdfOfLabel
-from labels.admin.printing import PrintSelected
+from labels.admin.printing import LabelPdfs
 from labels.admin.search import whole
 from labels.admin.slips import SlipForSelected
 from labels.admin.to_decide import ToDecideAdmin, page_again, waits_for_person
@@ -61,7 +60,7 @@ class LabelList(CappedList):
 
 
 @admin.register(ShippingLabel)
-class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelected, ToDecideAdmin):
+class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdmin):
     """Every attempt to buy a label, read-only; a person decides those whose outcome no process can find out."""
 
     list_display = ("order", "status", "why", "to", "shop", "product", "ordered")

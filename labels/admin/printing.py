@@ -1,20 +1,21 @@
-"""Prints selected labels as one PDF."""
+"""A label's PDF, in the storage or still in its row, and those of selected labels printed as one."""
 
 from typing import Final
 
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 
 from labels.admin.actions import Choice, Question, SelectedLabels
-from labels.models import ShippingLabel
-from labels.pdfs import printing, storage
+from labels.models import UNFINISHED, ShippingLabel
+from labels.pdfs import printing, storage, unmerged
 from labels.templatetags.label_page import state_name
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
+from shops.staff.pages import page_of
 
 # Of a file that is kept nowhere and runs no script.
 FILE_HEADERS: Final = {
@@ -38,12 +39,25 @@ QUESTION: Final = Question(
 )
 
 
-class PrintSelected(SelectedLabels):
-    """The action that prints selected labels; a stack is never short of a label that nobody was told about."""
+class LabelPdfs(SelectedLabels):
+    """Opens a label's PDF, for those who may see its recipient, and prints selected ones; each is on record."""
+
+    def pdf(self, request: HttpRequest, label: ShippingLabel) -> HttpResponse:
+        """Redirect to the stored PDF by a URL signed now, or send the file that the row keeps."""
+        # In one query: the PDF may just be moving to the storage.
+        label.refresh_from_db(fields=["state", "pdf", "pdf_removed_at"])
+        if label.state in UNFINISHED and label.pdf is not None:
+            response = kept_file(label, bytes(label.pdf))
+        elif label.has_pdf:
+            response = HttpResponseRedirect(signed_url(request, label), headers=FILE_HEADERS)
+        else:
+            raise Http404(gettext("This label has no PDF."))
+        record(Action.PDF_OPENED, label, customer_email=self.customer_of(label))
+        return response
 
     @admin.action(description=gettext_lazy("Print as one PDF"), permissions=["open"])
     def print_selected(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> HttpResponse | None:
-        """Print in the order of the list; where a label has no PDF, ask first if the others are to be printed."""
+        """Print in the order of the list; where a label has no PDF, ask first: no stack is short of one in silence."""
         choice = self.choice(request, queryset, QUESTION, printing.MAX_LABELS)
         if not isinstance(choice, Choice):
             return choice
@@ -52,17 +66,32 @@ class PrintSelected(SelectedLabels):
         except printing.PrintingError as error:
             messages.error(request, str(error))
             return None
-        record_opened(choice.concerned)
+        with transaction.atomic():
+            for label in choice.concerned:
+                email, others = self.customer_of(label), len(choice.concerned) - 1
+                record(Action.PDF_OPENED, label, customer_email=email, printed_with=others)
         return pdf_answer(content, f"labels-{timezone.localtime():%Y%m%d-%H%M}.pdf")
-
-
-def record_opened(labels: list[ShippingLabel]) -> None:
-    with transaction.atomic():
-        for label in labels:
-            email = label.recipient.get("email", "")
-            record(Action.PDF_OPENED, label, customer_email=email, printed_with=len(labels) - 1)
 
 
 def pdf_answer(content: bytes, name: str) -> HttpResponse:
     headers = FILE_HEADERS | {"Content-Disposition": f'inline; filename="{name}"'}
     return HttpResponse(content, content_type="application/pdf", headers=headers)
+
+
+def kept_file(label: ShippingLabel, content: bytes) -> HttpResponse:
+    """Send a PDF, or the ZIP file of those that are not merged."""
+    kind, disposition = "pdf", storage.disposition(label.pdf_key)
+    if unmerged.is_zipped(content):
+        kind, disposition = "zip", f'attachment; filename="label-{label.id}.zip"'
+    headers = FILE_HEADERS | {"Content-Disposition": disposition}
+    return HttpResponse(content, content_type=f"application/{kind}", headers=headers)
+
+
+def signed_url(request: HttpRequest, label: ShippingLabel) -> str:
+    """Return the address of the stored PDF; of the label's page while the storage can't be reached."""
+    try:
+        return storage.signed_url(label, base_url=request.build_absolute_uri("/"))
+    except storage.StorageError:
+        text = gettext("The storage can't be reached now. The PDF is safe there; try again later.")
+        messages.error(request, text)
+        return page_of(label)
