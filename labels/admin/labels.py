@@ -39,7 +39,7 @@ from shops.models import AccessToken
 from shops.personal_data import Part
 from shops.staff.acts import Act, StaffRequest
 from shops.staff.base import CappedList
-from shops.staff.display_texts import NOTHING, number
+from shops.staff.display_texts import NOTHING, column, number
 from shops.staff.masking import conceal, may_see
 from shops.staff.pages import address_of
 
@@ -221,9 +221,7 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
     def status(self, label: Any) -> str:
         return format_html("{} {}", state_label(label), late_label(label.parcel) if label.parcel else "")
 
-    @admin.display(description=gettext_lazy("reason"))
-    def why(self, label: ShippingLabel) -> str:
-        return reason(label)
+    why = column(gettext_lazy("reason"), reason)
 
     @admin.display(description=gettext_lazy("recipient"))
     def to(self, label: Any) -> str:

@@ -19,7 +19,7 @@ from shops.staff.acts import Act
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import Shown, record
 from shops.staff.base import CappedList, LargeTableAdmin
-from shops.staff.display_texts import NOTHING, badge
+from shops.staff.display_texts import NOTHING, badge, column
 from shops.staff.filters import CarrierFilter
 from shops.staff.pages import address_of, page_of
 from shops.staff.unfold_classes import AutocompleteSelectFilter
@@ -113,17 +113,9 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
         except storage.StorageError:
             return bytes(slip.pdf) if slip.pdf is not None else None
 
-    @admin.display(description=gettext_lazy("slip"), ordering="number")
-    def title(self, slip: DepositSlip) -> str:
-        return str(slip)
-
-    @admin.display(description=gettext_lazy("parcels"))
-    def parcel_count(self, slip: DepositSlip) -> int:
-        return len(slip.tracking_numbers)
-
-    @admin.display(description=gettext_lazy("state"))
-    def coloured_state(self, slip: DepositSlip) -> str:
-        return badge(slip.state, COLOURS[slip.state])
+    title = column(gettext_lazy("slip"), str, "number")
+    parcel_count = column(gettext_lazy("parcels"), lambda slip: len(slip.tracking_numbers))
+    coloured_state = column(gettext_lazy("state"), lambda slip: badge(slip.state, COLOURS[slip.state]))
 
     @admin.display(description="PDF")
     def pdf_link(self, slip: DepositSlip) -> str:

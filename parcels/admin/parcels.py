@@ -30,7 +30,7 @@ from shops.staff.acts import Act
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.base import CappedList, LargeTableAdmin
-from shops.staff.display_texts import NOTHING
+from shops.staff.display_texts import NOTHING, column
 from shops.staff.masking import conceal, may_see
 from shops.webhooks.models import WebhookDelivery
 
@@ -154,21 +154,13 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         others = len(set(parcel.tracking_numbers) - {parcel.tracking_id})
         return f"{parcel.tracking_id} +{others}" if others else parcel.tracking_id
 
-    @admin.display(description=gettext_lazy("carrier"))
-    def carrier(self, parcel: Parcel) -> str:
-        return parcel.carrier_display_name or parcel.carrier_code
-
-    @admin.display(description=gettext_lazy("status"))
-    def status(self, parcel: Parcel) -> str:
-        return format_html("{} {}", status_label(parcel.last_status), late_label(parcel))
-
-    @admin.display(description=gettext_lazy("last update"))
-    def updated(self, parcel: Parcel) -> str:
-        return time(parcel.updated_at)
-
-    @admin.display(description=gettext_lazy("created"), ordering="created_at")
-    def created(self, parcel: Parcel) -> str:
-        return time(parcel.created_at)
+    carrier = column(gettext_lazy("carrier"), lambda parcel: parcel.carrier_display_name or parcel.carrier_code)
+    status = column(
+        gettext_lazy("status"),
+        lambda parcel: format_html("{} {}", status_label(parcel.last_status), late_label(parcel)),
+    )
+    updated = column(gettext_lazy("last update"), lambda parcel: time(parcel.updated_at))
+    created = column(gettext_lazy("created"), lambda parcel: time(parcel.created_at), "created_at")
 
     @admin.display(description=gettext_lazy("destination"))
     def going_to(self, parcel: Parcel) -> str:

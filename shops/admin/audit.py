@@ -14,7 +14,7 @@ from shops.db.words import word
 from shops.staff.audit.models import Action, AuditEntry, Channel
 from shops.staff.audit.recording import customer_digests
 from shops.staff.base import LargeTableAdmin
-from shops.staff.display_texts import NOTHING
+from shops.staff.display_texts import NOTHING, column
 from shops.staff.exports import Column
 from shops.staff.filters import ColumnFilter, MultiChoiceFilter, PeriodFilter, of
 from shops.staff.pages import address_of
@@ -30,6 +30,7 @@ def as_json(value: dict[str, Any]) -> str:
 class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
     """Who saw or changed what; the log is read by superusers and Accounts."""
 
+    what = column(gettext_lazy("what"), lambda entry: render_to_string("shops/what.html", {"entry": entry}) or NOTHING)
     list_display = ("at", "actor", "channel", "action", "object", "what")
     list_filter = (
         of(MultiChoiceFilter, gettext_lazy("action"), "action", values=Action),
@@ -76,10 +77,6 @@ class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
         except NoReverseMatch:
             return f"{name} {entry.object_id}"
         return format_html('<a class="shop-link" href="{}">{} {}</a>', page, name, entry.object_id)
-
-    @admin.display(description=gettext_lazy("what"))
-    def what(self, entry: AuditEntry) -> str:
-        return render_to_string("shops/what.html", {"entry": entry}) or NOTHING
 
     class Media:
         css = {"all": ["shops/admin.css"]}

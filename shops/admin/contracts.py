@@ -22,7 +22,7 @@ from shops.admin.kept import OfShopAdmin
 from shops.contracts import accounts, checking
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
-from shops.staff.display_texts import NOTHING
+from shops.staff.display_texts import NOTHING, column
 from shops.staff.exports import OF_SHOP, Column, joined
 from shops.staff.filters import CarrierFilter, ModeFilter, OptionFilter, of
 from shops.staff.unfold_classes import AutocompleteSelectFilter
@@ -111,25 +111,22 @@ class CarrierContractAdmin(OfShopAdmin[CarrierContract]):
     def save_model(self, request: HttpRequest, obj: CarrierContract, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
         accounts.save(obj, secret=form.new_secret or None, pickup_secret=form.new_pickup_secret or None)
 
-    @admin.display(description=gettext_lazy("signs in with"), ordering="has_api_key")
-    def signs_in_with(self, contract: CarrierContract) -> str:
-        """Name the kind of secret: beta gives up passwords."""
-        return str(SECRET_KINDS[str(contract.has_api_key)][0])
-
-    @admin.display(description=gettext_lazy("activated products"))
-    def product_count(self, contract: CarrierContract) -> int:
-        return len(contract.products)
+    # The kind of secret: beta gives up passwords.
+    signs_in_with = column(
+        gettext_lazy("signs in with"), lambda contract: SECRET_KINDS[str(contract.has_api_key)][0], "has_api_key"
+    )
+    product_count = column(gettext_lazy("activated products"), lambda contract: len(contract.products))
+    secret = column(
+        gettext_lazy("password or API key"),
+        lambda _: gettext(
+            "Kept encrypted and never shown. To replace it, open the admin over https, or use configure_carrier."
+        ),
+    )
 
     @admin.display(description=gettext_lazy("activated products"))
     def activated(self, contract: CarrierContract) -> str:
         """List the products that the shop may order, each with the carrier's code where the contract overrides it."""
         return format_html_join("", "{}", ((product_line(contract, code),) for code in contract.products)) or NOTHING
-
-    @admin.display(description=gettext_lazy("password or API key"))
-    def secret(self, contract: CarrierContract) -> str:
-        return gettext(
-            "Kept encrypted and never shown. To replace it, open the admin over https, or use configure_carrier."
-        )
 
     @admin.display(description=gettext_lazy("tracking"))
     def tracking(self, contract: CarrierContract) -> str:

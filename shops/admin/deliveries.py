@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext, gettext_lazy
 
 from shops.staff.base import LargeTableAdmin
-from shops.staff.display_texts import NOTHING, badge, words
+from shops.staff.display_texts import NOTHING, badge, column, words
 from shops.staff.exports import Column
 from shops.staff.filters import ColumnFilter, ModeFilter, MultiChoiceFilter, PeriodFilter, of
 from shops.staff.unfold_classes import AutocompleteSelectFilter
@@ -70,24 +70,14 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
         level = messages.SUCCESS if count else messages.WARNING
         messages.add_message(request, level, text.format(count=count, chosen=len(chosen)))
 
-    @admin.display(description=gettext_lazy("type"))
-    def type(self, delivery: WebhookDelivery) -> str:
-        return delivery.event.type
-
-    @admin.display(description=gettext_lazy("data"))
-    def data(self, delivery: WebhookDelivery) -> str:
-        return words(delivery.event.data)
-
-    @admin.display(description=gettext_lazy("state"))
-    def coloured_state(self, delivery: WebhookDelivery) -> str:
-        state = DeliveryState(delivery.state)
-        return badge(state.label, COLOURS[state])
+    type = column(gettext_lazy("type"), lambda delivery: delivery.event.type)
+    data = column(gettext_lazy("data"), lambda delivery: words(delivery.event.data))
+    coloured_state = column(
+        gettext_lazy("state"), lambda each: badge(DeliveryState(each.state).label, COLOURS[each.state])
+    )
+    # The answer's status; without an answer, the reason of the failure.
+    answer = column(gettext_lazy("last answer"), lambda each: str(each.last_status or each.last_reason or NOTHING))
 
     @admin.display(description=gettext_lazy("last attempt"))
     def last_attempt(self, delivery: WebhookDelivery) -> str:
         return f"{delivery.attempts}: {self.answer(delivery)}" if delivery.attempts else NOTHING
-
-    @admin.display(description=gettext_lazy("last answer"))
-    def answer(self, delivery: WebhookDelivery) -> str:
-        """The answer's status; without an answer, the reason of the failure."""
-        return str(delivery.last_status or delivery.last_reason or NOTHING)

@@ -17,7 +17,7 @@ from shops.admin.shop_form import ShopForm
 from shops.admin.shop_overview import PANELS
 from shops.admin.tokens import TokenInline, admin_link
 from shops.models import Shop
-from shops.staff.display_texts import NOTHING
+from shops.staff.display_texts import NOTHING, column
 from shops.staff.panels import may_view
 from shops.templatetags.staff import mode_of
 
@@ -101,13 +101,8 @@ class ShopAdmin(KeptAdmin[Shop]):
         in_use = Count("tokens", filter=Q(tokens__revoked_at=None))
         return super().get_queryset(request).annotate(tokens_in_use=in_use)
 
-    @admin.display(description=gettext_lazy("tokens not revoked"), ordering="tokens_in_use")
-    def tokens_in_use(self, shop: Shop) -> int:
-        return shop.tokens_in_use  # type: ignore[attr-defined, no-any-return]  # annotated by get_queryset
-
-    @admin.display(description=gettext_lazy("mode"), ordering="is_test")
-    def mode(self, shop: Shop) -> str:
-        return mode_of(shop) or gettext("live")
+    tokens_in_use = column(gettext_lazy("tokens not revoked"), lambda shop: shop.tokens_in_use, "tokens_in_use")
+    mode = column(gettext_lazy("mode"), lambda shop: mode_of(shop) or gettext("live"), "is_test")
 
     @admin.display(description=gettext_lazy("sender address"))
     def sends_from(self, shop: Shop) -> str:

@@ -19,7 +19,7 @@ from shops.api.authentication import TOKEN_CACHE_TTL_S
 from shops.models import AccessToken, Shop
 from shops.staff.acts import is_confirmed
 from shops.staff.base import ReadOnly
-from shops.staff.display_texts import badge
+from shops.staff.display_texts import badge, column
 from shops.staff.exports import OF_SHOP, Column
 from shops.staff.filters import OptionFilter, of
 from shops.staff.masking import may_see
@@ -51,9 +51,7 @@ class WithState:
         def get_queryset(self, request: HttpRequest) -> QuerySet[AccessToken]:
             return super().get_queryset(request).annotate(state=STATE)
 
-    @admin.display(description=gettext_lazy("state"))
-    def state(self, token: Any) -> str:
-        return badge(token.state, COLOURS[token.state])
+    state = column(gettext_lazy("state"), lambda token: badge(token.state, COLOURS[token.state]))
 
 
 def admin_link(text: str, address: str) -> str:

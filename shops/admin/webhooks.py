@@ -18,7 +18,7 @@ from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from shops.admin.kept import IssuedAdmin
 from shops.models import Shop
 from shops.staff.acts import is_confirmed
-from shops.staff.display_texts import badge
+from shops.staff.display_texts import badge, column
 from shops.staff.exports import OF_SHOP, Column, joined
 from shops.staff.filters import ModeFilter, OptionFilter, of
 from shops.staff.unfold_classes import AutocompleteSelectFilter, SplitDateTime
@@ -77,6 +77,8 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
     """Endpoints; their secret can be rotated."""
 
     form = EndpointForm
+    coloured_state = column(gettext_lazy("state"), lambda endpoint: badge(endpoint.state, COLOURS[endpoint.state]))
+    short_url = column("URL", lambda endpoint: truncatechars(endpoint.url, URL_SHOWN))
     list_display = ("shop", "coloured_state", "short_url", "failing_since", "disabled_reason", "created_at")
     list_filter = (
         *(("shop", AutocompleteSelectFilter), ModeFilter),
@@ -203,12 +205,3 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
         names = ", ".join(map(str, chosen)) or gettext("none, as they were revoked before")
         text = gettext(done).format(**facts)
         messages.add_message(request, messages.SUCCESS if chosen else messages.WARNING, f"{text} {names}")
-
-    @admin.display(description=gettext_lazy("state"))
-    def coloured_state(self, endpoint: WebhookEndpoint) -> str:
-        state = endpoint.state
-        return badge(state, COLOURS[state])
-
-    @admin.display(description="URL")
-    def short_url(self, endpoint: WebhookEndpoint) -> str:
-        return truncatechars(endpoint.url, URL_SHOWN)
