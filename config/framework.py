@@ -42,7 +42,7 @@ MIDDLEWARE = [
     "config.api.middleware.Pages",
     # The admin's alone.
     "config.desk.locale.StaffLocale",
-    "config.login.rate_limit.LoginRateLimit",
+    "config.login.middleware.LoginRateLimit",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "config.api.middleware.Forms",

@@ -1,4 +1,4 @@
-"""Middleware of the admin: sessions that end, and the second factor."""
+"""Middleware of the admin: senders that are counted, sessions that end, and the second factor."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,17 +9,42 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from config.login import factors
+from config.login.devices import recognised, remember
+from config.login.limits import count_sender
+from config.login.refused import LoginRefusedError
 from config.login.sessions import keep_or_end
+from config.login.urls import ROOT
 from config.postgresql.planning import planned_for_values
 from shops.api import throttling
 from shops.staff.audit.models import Channel
 from shops.staff.audit.recording import Actor, acting, current_actor
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
+LOGIN = f"/{ROOT}login/"
+SIGN_ON = {f"/{ROOT}sign-on/", f"/{ROOT}sign-on/back/"}  # wait for the issuer
 # What a member of staff without a second factor may reach.
 SET_UP = frozenset(
     "mfa_index mfa_activate_totp mfa_add_webauthn account_reauthenticate account_logout admin:logout".split()
 )
+
+
+class LoginRateLimit:
+    """Refuses log-ins beyond a limit before anything else is done for them."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        with recognised(request):
+            if request.path_info in {LOGIN, *SIGN_ON}:
+                is_attempt = request.path_info == LOGIN and request.method == "POST"
+                try:
+                    count_sender(request, is_attempt=is_attempt)
+                except LoginRefusedError as refusal:
+                    return refusal.response
+            response = self.get_response(request)
+            remember(request, response)
+            return response
 
 
 class StaffSession:
