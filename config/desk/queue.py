@@ -24,8 +24,7 @@ from shops.admin import figures as shops
 from shops.staff import days, taking
 from shops.staff.display_texts import number
 from shops.staff.masking import may_see
-from shops.staff.panels import Figure, Table, created, may_view, period
-from shops.staff.queue import Row, in_order
+from shops.staff.panels import Figure, Row, Table, created, in_order, may_view, period
 from shops.staff.taking import NOTES, QueueRow
 
 PARTS = (labels, parcels, shops)

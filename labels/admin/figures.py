@@ -25,8 +25,7 @@ from shops.db import clock
 from shops.staff import days
 from shops.staff.days import day_of, start_of
 from shops.staff.display_texts import number
-from shops.staff.panels import Chart, Figure, Panel, Series, Table, created, list_url, may_view, moment
-from shops.staff.queue import Row, counted
+from shops.staff.panels import Chart, Figure, Panel, Row, Series, Table, counted, created, list_url, may_view, moment
 
 DAYS: Final = 30
 DAYS_OF_FAILURES: Final = 7

@@ -5,10 +5,9 @@ from django.utils.translation import gettext
 
 from labels.ids import id_prefix
 from labels.models import ShippingLabel
-from shops.admin.shop_overview import PANELS
+from shops.admin.shop_overview import PANELS, first_day, week_panel
 from shops.models import Shop
 from shops.staff.days import start_of
-from shops.staff.week_panel import first_day, week_panel
 
 
 def labels_panel(request: HttpRequest, shop: Shop) -> str:

@@ -19,8 +19,21 @@ from shops.db import clock
 from shops.staff import figures
 from shops.staff.days import start_of, today
 from shops.staff.display_texts import NOTHING, number, short_name
-from shops.staff.panels import Chart, Figure, Panel, Series, Table, Tile, created, lasting, list_url, may_view, moment
-from shops.staff.queue import Row, counted
+from shops.staff.panels import (
+    Chart,
+    Figure,
+    Panel,
+    Row,
+    Series,
+    Table,
+    Tile,
+    counted,
+    created,
+    lasting,
+    list_url,
+    may_view,
+    moment,
+)
 
 LATE_TRACKING_S: Final = 900
 TROUBLE: Final = (TrackingStatus.EXCEPTION, TrackingStatus.RETURN_TO_SENDER)

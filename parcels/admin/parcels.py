@@ -12,10 +12,9 @@ from django.utils.html import format_html
 from django.utils.translation import gettext, gettext_lazy
 
 from parcels.admin import dossier
-from parcels.admin.claim import claim, proof
+from parcels.admin.claim import claim, may_exist, proof
 from parcels.admin.columns import EXPORT_COLUMNS
 from parcels.admin.filters import DELIVERY, FILTERS
-from parcels.admin.proofs import may_exist
 from parcels.admin.search import whole, with_email
 from parcels.figures.models import Timing
 from parcels.figures.timing import WINDOW_END

@@ -8,11 +8,10 @@ from parcels.admin.figures import parcels_url
 from parcels.figures.models import DayFigure
 from parcels.models import Parcel
 from parcels.tracking.events import milliseconds
-from shops.admin.shop_overview import PANELS
+from shops.admin.shop_overview import PANELS, first_day, week_panel
 from shops.models import Shop
 from shops.staff.days import start_of
 from shops.staff.panels import period
-from shops.staff.week_panel import first_day, week_panel
 
 
 def parcels_panel(request: HttpRequest, shop: Shop) -> str:

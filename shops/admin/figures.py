@@ -7,8 +7,7 @@ from django.utils.translation import gettext
 
 from shops.contracts.models import CarrierContract
 from shops.staff.base import LISTED_AT_MOST
-from shops.staff.panels import Figure, Panel, Tile, list_url, may_view
-from shops.staff.queue import Row, capped, counted
+from shops.staff.panels import Figure, Panel, Row, Tile, capped, counted, list_url, may_view
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 
 

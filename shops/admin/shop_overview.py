@@ -1,19 +1,28 @@
 """A shop's page for whoever answers the shop: contracts, webhooks, requests and limits, and panels of other apps."""
 
+from collections import Counter
 from collections.abc import Callable
+from datetime import date, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.translation import gettext
 from django_ratelimit.core import get_usage
 
 from shops.api.traffic import CLASSES, FAILURES, traffic
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
+from shops.staff.days import today
+from shops.staff.display_texts import short_name
+from shops.staff.filters import NONE
 from shops.webhooks.models import WebhookEndpoint
 
 LISTED_AT_MOST = 20
+COUNTED_AT_MOST = 5000
 Panel = Callable[[HttpRequest, Shop], str]
 
 
@@ -56,3 +65,25 @@ PANELS: list[tuple[str, str, Panel]] = [
     ("shops", "carriercontract", contracts_panel),
     ("shops", "webhookendpoint", webhooks_panel),
 ]
+
+
+def first_day() -> date:
+    """Return the first of the last 7 days, today among them, as the lists' filters count days."""
+    return today() - timedelta(days=6)
+
+
+def week_panel(title: str, values: QuerySet[Any, Any], *, view: str, parameter: str, shop_id: str) -> str:
+    """Render the counts of the newest rows; `values` are those of one column since the first day, the newest first."""
+    newest = list(values[: COUNTED_AT_MOST + 1])
+    counts = Counter(newest[:COUNTED_AT_MOST])
+    query = {"shop__id__exact": shop_id, "created_from": first_day().isoformat()}
+    rows = [
+        (
+            short_name(value) if value else gettext("No status yet"),
+            count,
+            reverse(f"admin:{view}", query=query | {parameter: value or NONE}),
+        )
+        for value, count in counts.most_common()
+    ]
+    context = {"title": title, "rows": rows, "is_capped": len(newest) > COUNTED_AT_MOST, "counted": COUNTED_AT_MOST}
+    return render_to_string("shops/desk_week.html", context)

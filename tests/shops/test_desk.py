@@ -9,8 +9,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from shops.admin import shop_overview
 from shops.models import Shop
-from shops.staff import week_panel
 from shops.staff.days import day_of, start_of
 from shops.webhooks.models import WebhookEndpoint
 from tests.labels.factories import ContractFactory, LabelFactory
@@ -60,7 +60,7 @@ def test_the_page_shows_what_support_needs(staff: Client, shop: Caller, settings
 def test_the_links_lead_to_the_rows_that_were_counted(staff: Client, shop: Caller) -> None:
     failed = LabelFactory(shop=shop.shop, state="failed", days_ago=1)
     LabelFactory(shop=shop.shop)
-    query = {"shop__id__exact": shop.shop.pk, "created_from": week_panel.first_day().isoformat(), "state": "failed"}
+    query = {"shop__id__exact": shop.shop.pk, "created_from": shop_overview.first_day().isoformat(), "state": "failed"}
     listed = staff.get("/admin/labels/shippinglabel/", query).context["cl"].result_list
     assert [label.pk for label in listed] == [failed.pk]
 
@@ -89,7 +89,7 @@ def test_a_panel_is_only_for_those_who_may_see_its_rows(shop: Caller) -> None:
 
 
 def test_the_counts_are_bounded_and_say_so(staff: Client, shop: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(week_panel, "COUNTED_AT_MOST", 2)
+    monkeypatch.setattr(shop_overview, "COUNTED_AT_MOST", 2)
     for _ in range(3):
         LabelFactory(shop=shop.shop)
     assert "Of the newest 2." in staff.get(path(shop)).text

@@ -16,7 +16,7 @@ from parcels.models import Parcel, TrackingNumber
 from shops.models import CarrierContract, Shop
 from shops.staff import days
 from shops.staff.audit.models import AuditEntry
-from shops.staff.queue import Row
+from shops.staff.panels import Row
 from shops.staff.taking import QueueRow
 from shops.webhooks.models import WebhookEndpoint
 from tests.labels.factories import ContractFactory, LabelFactory
