@@ -1,8 +1,5 @@
-"""The admin pages of labels."""
+"""The admin pages of labels, and what labels add to the pages of parcels and shops."""
 
-from labels.admin import shops
-from labels.admin.finance import FinanceAdmin
-from labels.admin.labels import ShippingLabelAdmin
-from labels.admin.slips import DepositSlipAdmin
+from labels.admin import finance, labels, panels, slips
 
-__all__ = ["DepositSlipAdmin", "FinanceAdmin", "ShippingLabelAdmin", "shops"]
+__all__ = ["finance", "labels", "panels", "slips"]

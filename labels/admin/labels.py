@@ -16,16 +16,15 @@ from django.utils.translation import gettext, gettext_lazy
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
+from labels.admin.actions import DecideSelected
 from labels.admin.columns import EXPORT_COLUMNS
-from labels.admin.deciding import DecideSelected
 from labels.admin.filters import FILTERS
 from labels.admin.forms import AdoptForm
-from labels.admin.next_step import next_step
-from labels.admin.parcels import parcel_of, parcels_by_label
+from labels.admin.panels import parcel_of, parcels_by_label
 from labels.admin.printing import LabelPdfs
 from labels.admin.search import whole
 from labels.admin.slips import SlipForSelected
-from labels.admin.to_decide import ToDecideAdmin, page_again, waits_for_person
+from labels.admin.to_decide import ToDecideAdmin, next_step, page_again, waits_for_person
 from labels.lifecycle import decisions
 from labels.lifecycle.states import said_of
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel

@@ -1,6 +1,6 @@
-"""The form of a carrier contract: the command's checks, and a secret that is written and never shown."""
+"""The form of a carrier contract: the command's checks, its products, and a secret that is written and never shown."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -9,13 +9,75 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_lazy
 from django_stubs_ext import StrOrPromise
 
-from shops.admin.products import ProductsField
+from carriers import CARRIERS
+from carriers.products import PRODUCTS
 from shops.contracts import terms
 from shops.contracts.models import CarrierContract
 from shops.staff.unfold_classes import PasswordInput
 
 KEEP = gettext_lazy("Kept encrypted and never shown. Empty: the one that is stored stays.")
 CUSTOMS = (*terms.CUSTOMS, "customs_shipping_cost_eur")
+PARTS = {"code": "carrier_code", "service": "service", "as": "as_code"}  # of the form, and of what is stored
+
+
+class ProductsWidget(forms.Widget):
+    """A table of products to tick; `carriers` are those whose products it shows."""
+
+    template_name = "shops/contract_products.html"
+    carriers: tuple[str, ...] = tuple(CARRIERS)
+
+    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
+        chosen = entered(value)
+        groups = [(carrier, CARRIERS[carrier].has_services, rows(carrier, chosen)) for carrier in self.carriers]
+        return super().get_context(name, value, attrs) | {"groups": groups, "is_one": len(groups) == 1}
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> dict[str, tuple[str, ...]]:
+        """Return code, service and `as` by ticked product, as typed."""
+        return {
+            product: tuple(data.get(f"{name}-{product}-{part}", "").strip() for part in PARTS)
+            for product in data.getlist(name)
+        }
+
+    def value_omitted_from_data(self, data: Any, files: Any, name: str) -> bool:
+        return False  # none ticked sends nothing
+
+    def use_required_attribute(self, initial: Any) -> bool:
+        return False
+
+
+class ProductsField(forms.Field):
+    """A contract's products, as typed; the form checks them with its carrier."""
+
+    widget = ProductsWidget
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return entered(initial) != entered(data)
+
+
+def entered(value: Any) -> dict[str, tuple[str, ...]]:
+    """Return code, service and `as` by product, of what is stored or typed."""
+    return {product: texts(own) for product, own in (value or {}).items()}
+
+
+def texts(own: Any) -> tuple[str, ...]:
+    """Return the codes that a contract has for a product, empty for the catalogue's."""
+    if isinstance(own, Mapping):
+        return tuple(own.get(name, "") for name in PARTS.values())
+    return own or ("",) * len(PARTS)
+
+
+def rows(carrier: str, chosen: Mapping[str, tuple[str, ...]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "code": product.code,
+            "meaning": gettext(product.meaning),
+            "usual": ", ".join(dict.fromkeys(route.carrier_code for route in product.routes)),
+            "is_chosen": product.code in chosen,
+            "own": dict(zip(PARTS, chosen.get(product.code) or texts(None), strict=True)),
+        }
+        for product in PRODUCTS.values()
+        if product.carrier == carrier
+    ]
 
 
 def secret_field(label: StrOrPromise, help_text: StrOrPromise) -> forms.CharField:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 from django.test import Client
 
-from labels.admin.next_step import next_step
+from labels.admin.to_decide import next_step
 from labels.lifecycle.cancelling import record_cancelled
 from labels.lifecycle.reconciling import reconcile
 from labels.models import ShippingLabel

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from labels.admin import deciding
+from labels.admin import actions
 from labels.models import ShippingLabel
 from shops.models import Shop
 from tests.labels.admin.pages import LABELS
@@ -58,7 +58,7 @@ def test_a_carrier_that_can_not_yet_is_told_apart(shop: Shop, sandbox: Sandbox, 
 def test_what_takes_too_long_is_left_for_the_next_time(
     staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deciding, "TIME_LIMIT_S", 0.0)
+    monkeypatch.setattr(actions, "TIME_LIMIT_S", 0.0)
     label = LabelFactory(shop=shop)
     assert "1 not asked any more" in act(staff, "cancel_selected", label, is_confirmed="yes").text
     assert states(label) == ["label_generated"]
@@ -81,7 +81,7 @@ def test_where_all_are_over_nothing_is_asked(staff: Client, shop: Shop) -> None:
 
 
 def test_too_many_are_not_begun(staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deciding, "MAX_LABELS", 1)
+    monkeypatch.setattr(actions, "MAX_LABELS", 1)
     labels = [LabelFactory(shop=shop), LabelFactory(shop=shop)]
     assert "Choose at most 1" in act(staff, "cancel_selected", *labels, is_confirmed="yes").text
     assert states(*labels) == ["label_generated"] * 2

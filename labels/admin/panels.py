@@ -1,11 +1,16 @@
-"""Links between a parcel's page and its label's."""
+"""Labels on the pages of parcels and of shops: a parcel's label, and a shop's labels of the week."""
 
 from django.http import HttpRequest
 from django.template.loader import render_to_string
+from django.utils.translation import gettext
 
+from labels.ids import id_prefix
 from labels.models import ShippingLabel
-from parcels.admin import ParcelAdmin
+from parcels.admin.parcels import ParcelAdmin
 from parcels.models import NumberState, Parcel, TrackingNumber
+from shops.admin.shop_overview import PANELS, first_day, week_panel
+from shops.models import Shop
+from shops.staff.days import start_of
 from shops.staff.masking import may_see
 
 ORDERED_AT_MOST = 10
@@ -38,4 +43,11 @@ def parcels_by_label(label_ids: list[str]) -> dict[str, Parcel]:
     return {str(row.label): row.parcel for row in bought.only("label", *(f"parcel__{name}" for name in promise))}
 
 
+def labels_panel(request: HttpRequest, shop: Shop) -> str:
+    newest = ShippingLabel.objects.for_shop(shop.id).filter(id__gte=id_prefix(start_of(first_day()))).order_by("-id")
+    states, view = newest.values_list("state", flat=True), "labels_shippinglabel_changelist"
+    return week_panel(gettext("Labels"), states, view=view, parameter="state", shop_id=shop.id)
+
+
 ParcelAdmin.panels.append(label_panel)
+PANELS.append(("labels", "shippinglabel", labels_panel))
