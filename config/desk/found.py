@@ -70,30 +70,13 @@ TITLES: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Bill:
-    """The check of a list as a bill: `column` says what its amounts are; the days are those that it bills."""
+def results(
+    listed: Iterable[Line], column: str = "", first: date | None = None, last: date | None = None
+) -> Iterator[Result]:
+    """Yield what is known of each line, in order; of a bill with days, then what is ours and not on it.
 
-    column: str = ""  # "weight" (kilograms), "amount", or nothing: the list is no bill
-    first: date | None = None
-    last: date | None = None
-
-    def outcome(self, found: Result, *, is_repeated: bool) -> str:
-        if not self.column:
-            return found.outcome
-        if found.outcome == MISSING:
-            return NOT_OURS
-        if is_repeated:
-            return TWICE
-        if found.is_cancelled:
-            return CANCELLED
-        is_weighed = self.column == "weight" and found.billed is not None and found.weight_kg is not None
-        is_other = is_weighed and abs(found.billed - found.weight_kg) > TOLERANCE_KG  # type: ignore[operator]  # both are known
-        return WEIGHT if is_other else RIGHT
-
-
-def results(listed: Iterable[Line], bill: Bill) -> Iterator[Result]:
-    """Yield what is known of each line, in order; of a bill with days, then what is ours and not on it."""
+    `column` says what the amounts of a bill are: "weight" (kilograms) or "amount"; a list without it is no bill.
+    """
     seen: set[str] = set()
     carriers: set[str] = set()
     for batch in chunks(listed, BATCH):
@@ -101,12 +84,25 @@ def results(listed: Iterable[Line], bill: Bill) -> Iterator[Result]:
         for line in batch:
             found = known.get(line.number) or Result(line.number, MISSING)
             result = Result(**vars(found) | {"billed": line.amount})
-            result.outcome = bill.outcome(result, is_repeated=line.number in seen)
+            if column:
+                result.outcome = billed_as(result, column, is_repeated=line.number in seen)
             seen.add(line.number)
             carriers.add(result.carrier)
             yield result
-    if bill.column and bill.first and bill.last:
-        yield from not_billed(seen, carriers, bill.first, bill.last)
+    if column and first and last:
+        yield from not_billed(seen, carriers, first, last)
+
+
+def billed_as(found: Result, column: str, *, is_repeated: bool) -> str:
+    if found.outcome == MISSING:
+        return NOT_OURS
+    if is_repeated:
+        return TWICE
+    if found.is_cancelled:
+        return CANCELLED
+    is_weighed = column == "weight" and found.billed is not None and found.weight_kg is not None
+    is_other = is_weighed and abs(found.billed - found.weight_kg) > TOLERANCE_KG  # type: ignore[operator]  # both are known
+    return WEIGHT if is_other else RIGHT
 
 
 def chunks(values: Iterable[Any], size: int) -> Iterator[list[Any]]:

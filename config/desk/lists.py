@@ -1,6 +1,6 @@
 """The page of lists: numbers pasted or uploaded, looked up or checked as a carrier's invoice, shown or as a sheet."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import islice
@@ -14,8 +14,8 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from config.desk.found import FOUND, MISSING, NOT_OURS, RIGHT, TITLES, Bill, Result, results
-from config.desk.pasted import MAX_LINES, Line, decoded, lines
+from config.desk.found import FOUND, MISSING, NOT_OURS, RIGHT, TITLES, Result, results
+from config.desk.pasted import MAX_LINES, decoded, lines
 from labels.admin.finance import are_figures_allowed
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
@@ -93,17 +93,16 @@ def check_list(request: HttpRequest) -> HttpResponseBase:
     if not form.is_valid():
         return page(request, form)
     listed, chosen = form.cleaned_data["listed"], form.cleaned_data
-    bill = Bill(chosen["column"], chosen["first"], chosen["last"])
+    found = results(listed, chosen["column"], chosen["first"], chosen["last"])
     if (kind := request.POST.get("as", "")) in FORMATS:
-        rows = (result.cells() for result in results(listed, bill))
+        rows = (result.cells() for result in found)
         return answer(Export("parcels.list", [str(title) for title in TITLES], rows, {}), kind)
-    return page(request, form, gathered(results(listed, bill)))
+    return page(request, form, gathered(found))
 
 
 def look_up_typed(request: HttpRequest, text: str) -> HttpResponse:
     """Look up numbers that were typed into the one box."""
-    listed: Iterable[Line] = lines(text)
-    return page(request, ListForm(initial={"numbers": text}), gathered(results(listed, Bill())))
+    return page(request, ListForm(initial={"numbers": text}), gathered(results(lines(text))))
 
 
 def gathered(found: Iterator[Result]) -> list[Group]:

@@ -30,7 +30,7 @@ from labels.lifecycle.states import said_of
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
 from labels.pdfs import unmerged
 from labels.personal_data.columns import KEYS, LABEL
-from labels.templatetags.label_page import reason, recipient_name, state_label, state_meaning, timestamp, weights
+from labels.templatetags.label_page import reason, recipient_name, state_label, timestamp, weights
 from parcels.templatetags.parcel_page import late_label
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
@@ -105,8 +105,6 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
             "label": label,
             "parcels": list(parcels),
             "parcel": parcel_of(label),
-            "state_label": state_label(label),
-            "state_meaning": state_meaning(label),
             "product_meaning": gettext(product.meaning) if product else "",
             "contract": contract,
             "last_event": said_of(label),

@@ -65,6 +65,7 @@ def state_name(label: ShippingLabel) -> str:
     return gettext("Interrupted") if is_interrupted(label) else short_name(label.state)
 
 
+@register.filter
 def state_meaning(label: ShippingLabel) -> str:
     return str(INTERRUPTED if is_interrupted(label) else MEANINGS[LabelState(label.state)])
 

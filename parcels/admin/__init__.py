@@ -1,7 +1,5 @@
 """The admin pages of parcels."""
 
-from parcels.admin import shops
-from parcels.admin.codes import UnlistedEventCodeAdmin
-from parcels.admin.parcels import ParcelAdmin
+from parcels.admin import codes, parcels, shops
 
-__all__ = ["ParcelAdmin", "UnlistedEventCodeAdmin", "shops"]
+__all__ = ["codes", "parcels", "shops"]

@@ -126,8 +126,13 @@ def answer(export: Export, kind: str) -> HttpResponseBase:
 def pages(
     queryset: QuerySet[Any], columns: Sequence[Column], record_page: Callable[[Sequence[Row]], None]
 ) -> Iterator[Row]:
-    """Yield all rows in the order of their model, a page at a time, each from where the last one ended."""
-    order = total_order(queryset)
+    """Yield all rows, a page at a time, each from where the last one ended.
+
+    They come in the model's own order, made total by the primary key; an index gives it for large tables.
+    """
+    key = queryset.model._meta.pk.name
+    order = [str(name) for name in queryset.model._meta.ordering or [key]]
+    order += [] if key in {name.removeprefix("-") for name in order} else [key]
     names = dict.fromkeys([*(column.source for column in columns), *(name.removeprefix("-") for name in order)])
     rows = queryset.defer(None).select_related(None).order_by(*order).values(*names)
     page = list(rows[:PAGE_SIZE])
@@ -137,10 +142,3 @@ def pages(
         if len(page) < PAGE_SIZE:
             return
         page = list(rows.filter(after(page[-1], order))[:PAGE_SIZE])
-
-
-def total_order(queryset: QuerySet[Any]) -> list[str]:
-    """Return the model's own order, made total by the primary key; an index gives it for large tables."""
-    key = queryset.model._meta.pk.name
-    order = [str(name) for name in queryset.model._meta.ordering or [key]]
-    return order if key in {name.removeprefix("-") for name in order} else [*order, key]

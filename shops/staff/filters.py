@@ -140,15 +140,10 @@ def chosen_texts(spec: Any, listed: ChangeList) -> Iterator[str]:
     is_given = any(value for name in spec.expected_parameters() for value in listed.filter_params.get(name, ()))
     for choice in spec.choices(listed) if is_given else ():
         if "form" in choice:
-            yield from chosen_in(choice["form"], listed)
+            for name, field in choice["form"].fields.items():
+                yield from (in_words(field, value) for value in listed.filter_params.get(name, ()) if value)
         elif choice["selected"]:
             yield str(choice["display"])
-
-
-def chosen_in(form: forms.Form, listed: ChangeList) -> Iterator[str]:
-    for name, field in form.fields.items():
-        for value in filter(None, listed.filter_params.get(name, ())):
-            yield in_words(field, value)
 
 
 def in_words(field: forms.Field, value: str) -> str:
