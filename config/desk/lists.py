@@ -19,7 +19,7 @@ from config.desk.pasted import MAX_LINES, decoded, lines
 from labels.admin.finance import are_figures_allowed
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
-from shops.staff.exports import Export, answer
+from shops.staff.exports import answer
 from shops.staff.filters import day_field
 from shops.staff.panels import may_view
 from shops.staff.spreadsheets import FORMATS
@@ -96,7 +96,7 @@ def check_list(request: HttpRequest) -> HttpResponseBase:
     found = results(listed, chosen["column"], chosen["first"], chosen["last"])
     if (kind := request.POST.get("as", "")) in FORMATS:
         rows = (result.cells() for result in found)
-        return answer(Export("parcels.list", [str(title) for title in TITLES], rows, {}), kind)
+        return answer(kind, name="parcels.list", titles=[*map(str, TITLES)], rows=rows, filters={})
     return page(request, form, gathered(found))
 
 

@@ -57,14 +57,15 @@ class Search:
         finders = ((self.sees_parcels, parcels.admin.search.find), (self.sees_labels, labels.admin.search.find))
         self.found = [find(self.text, is_personal=self.is_personal) if sees else NOTHING for sees, find in finders]
         of_parcels, of_labels = self.found
-        self.parcels = newest_parcels(of_parcels.keys)
+        newest = Parcel.objects.filter(pk__in=of_parcels.keys).newest_first().select_related("shop")
+        self.parcels = list(newest.defer("events", "line_items", "gift_config", "cross_sell_recommendations")[:LISTED])
         own = {(parcel.shop_id, number) for parcel in self.parcels for number in {parcel.id, *parcel.tracking_numbers}}
+        others = ShippingLabel.objects.filter(pk__in=of_labels.keys - of_parcels.keys).order_by("-id")
         self.labels = [
             label
-            for label in newest_labels(of_labels.keys - of_parcels.keys)
+            for label in others.select_related("shop").defer("pdf", "sender", "customs")[:LISTED]
             if not own & {(label.shop_id, number) for number in {label.id, *label.tracking_numbers}}
         ]
-
         self.others = [*self.shops(), *self.error_code()]
 
     def shops(self) -> Iterator[tuple[str, str]]:
@@ -118,16 +119,6 @@ class Search:
         shown = site_admin(Parcel).shown_rows(self.parcels) + site_admin(ShippingLabel).shown_rows(self.labels)
         by = ["number"] * is_by_number + ["recipient"] * is_by_recipient
         record_search(self.text, shown if self.is_personal else (), hits=len(self.hits), by=by)
-
-
-def newest_parcels(keys: set[str]) -> list[Parcel]:
-    rows = Parcel.objects.filter(pk__in=keys).newest_first().select_related("shop")
-    return list(rows.defer("events", "line_items", "gift_config", "cross_sell_recommendations")[:LISTED])
-
-
-def newest_labels(keys: set[str]) -> list[ShippingLabel]:
-    rows = ShippingLabel.objects.filter(pk__in=keys).order_by("-id").select_related("shop")
-    return list(rows.defer("pdf", "sender", "customs")[:LISTED])
 
 
 def may_search(request: HttpRequest) -> bool:

@@ -30,7 +30,7 @@ from shops.staff import figures
 from shops.staff.base import ModelAdmin, ReadOnly
 from shops.staff.days import today
 from shops.staff.display_texts import number
-from shops.staff.exports import Export, answer, told_filters
+from shops.staff.exports import answer, told_filters
 from shops.staff.panels import Figure, age_of, created, may_view, period
 from shops.staff.spreadsheets import Cell
 
@@ -142,7 +142,8 @@ class FinanceAdmin(ReadOnly, ModelAdmin[LabelFigure]):
 
     def export_view(self, request: HttpRequest, kind: str) -> HttpResponseBase:
         rows = cells(grouped(self.chosen(request).figures()))
-        return answer(Export(self.opts.label_lower, [*map(str, TITLES)], rows, told_filters(request)), kind)
+        titles, filters = [*map(str, TITLES)], told_filters(request)
+        return answer(kind, name=self.opts.label_lower, titles=titles, rows=rows, filters=filters)
 
     def chosen(self, request: HttpRequest) -> FinanceForm:
         """Read what was chosen; raise PermissionDenied or DisallowedModelAdminLookup."""

@@ -12,7 +12,6 @@ from carriers import CARRIERS, pdf
 from carriers.client import Service
 from carriers.errors import CarrierError
 from carriers.http.messages import UnreadableError
-from carriers.shipment import Credentials
 from parcels.admin.dossier import Happening, promise, story
 from parcels.models import Parcel, TrackingNumber
 from parcels.templatetags.parcel_page import moment
@@ -115,16 +114,11 @@ def proof_of(number: TrackingNumber) -> bytes | None:
     contract = CarrierContract.find(shop_id=number.shop_id, carrier_code=number.carrier_code)
     if contract is None:
         raise NoAccountError(f"the shop has no {number.carrier_code} contract any more, so the carrier can't be asked")
-    for credentials in accounts_of(contract):
+    for credentials in (contract.credentials, *others_of([contract])[contract.shop_id]):
         with conversation(contract, credentials, Service.CANCELLATION, about=number.label or None) as talk:
             if proof := talk.carrier.proof_of_delivery(number.number, talk.credentials):
                 return proof
     return None
-
-
-def accounts_of(contract: CarrierContract) -> Iterator[Credentials]:
-    yield contract.credentials
-    yield from others_of([contract])[contract.shop_id]
 
 
 def merged(files: Sequence[bytes]) -> bytes:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cached_property, partial
-from typing import Any, ClassVar, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
@@ -22,7 +22,7 @@ from shops.staff import headers
 from shops.staff.acts import Acts
 from shops.staff.audit.searches import record_search
 from shops.staff.audited import Recorded
-from shops.staff.exports import Column, answer, columns_of, export_of
+from shops.staff.exports import Column, answer, columns_of, pages, told_filters
 from shops.staff.filters import chosen_texts
 from shops.staff.masking import Concealed, may_see
 from shops.staff.spreadsheets import FORMATS
@@ -31,14 +31,6 @@ from shops.staff.unfold_classes import ModelAdmin as UnfoldAdmin
 headers.install()
 LISTED_AT_MOST = 1000
 Row = TypeVar("Row", bound=Model)
-
-
-class Chip(NamedTuple):
-    """A filter that narrows a list: its title, what is chosen, and the address of the list without it."""
-
-    title: str
-    text: str
-    without: str
 
 
 class RestrictedChangeList(ChangeList):
@@ -57,14 +49,14 @@ class RestrictedChangeList(ChangeList):
             raise DisallowedModelAdminLookup(gettext("This list has no such filter."))
         return filters
 
-    def chips(self) -> Iterator[Chip]:
-        """Yield what narrows the list, each with the list without it."""
+    def chips(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the filters that narrow the list: title, what is chosen, and the address of the list without it."""
         if self.query:
-            yield Chip(gettext("Search"), self.query, self.get_query_string({SEARCH_VAR: None}))
+            yield gettext("Search"), self.query, self.get_query_string({SEARCH_VAR: None})
         for spec in self.filter_specs:
             if texts := [*chosen_texts(spec, self)]:
                 without = self.get_query_string(dict.fromkeys(map(str, spec.expected_parameters())))
-                yield Chip(str(spec.title), ", ".join(texts), without)
+                yield str(spec.title), ", ".join(texts), without
 
 
 class ModelAdmin(Acts, Recorded, Concealed, UnfoldAdmin[Row]):
@@ -131,8 +123,12 @@ class ModelAdmin(Acts, Recorded, Concealed, UnfoldAdmin[Row]):
         columns = self.export_columns or columns_of(self.model, self.get_list_display(request))
         if listed.query:
             record_search(listed.query, (), hits=listed.result_count, of=self.opts.label_lower)
-        record_page = self.page_recorder(request, file=kind)
-        return answer(export_of(request, without_tests(listed.queryset), columns, self.personal, record_page), kind)
+        found = pages(without_tests(listed.queryset), columns, self.page_recorder(request, file=kind))
+        masks = {} if may_see(request) else self.personal
+        rows = ([column.text(row, masks) for column in columns] for row in found)
+        titles = [gettext(column.title) for column in columns]
+        filters = told_filters(request)
+        return answer(kind, name=self.opts.label_lower, titles=titles, rows=rows, filters=filters)
 
 
 def without_tests(rows: QuerySet[Row]) -> QuerySet[Row]:

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
-from django.utils.translation import gettext
 
 from shops.db.querysets import after
 from shops.personal_data import Part
@@ -14,7 +13,6 @@ from shops.staff.audit.models import Action
 from shops.staff.audit.recording import acting, current_actor, record
 from shops.staff.days import today
 from shops.staff.display_texts import short_name
-from shops.staff.masking import may_see
 from shops.staff.spreadsheets import FORMATS, Cell, Reader
 
 # Each page of rows is a statement of its own: no transaction is open while a slow client reads.
@@ -59,64 +57,39 @@ def columns_of(model: type[Model], shown: Iterable[Any]) -> list[Column]:
     return [Column(short_name(title), name) for name, title in titles.items()]
 
 
-@dataclass(frozen=True)
-class Export:
-    """Rows for one member of staff: titles, cells, and what the audit log says of them."""
-
-    name: str
-    titles: Sequence[str]
-    rows: Iterable[Sequence[Cell]]
-    filters: dict[str, list[str]]
-
-
-def export_of(
-    request: HttpRequest,
-    queryset: QuerySet[Any],
-    columns: Sequence[Column],
-    personal: Mapping[str, Part],
-    record_page: Callable[[Sequence[Row]], None],
-) -> Export:
-    """Make an export of rows, whose personal columns are masked from those who may not see them.
-
-    Whose customers it shows is on record by `record_page`, which is given the rows before they are sent.
-    """
-    masks = {} if may_see(request) else personal
-    rows = ([column.text(row, masks) for column in columns] for row in pages(queryset, columns, record_page))
-    name = queryset.model._meta.label_lower
-    return Export(name, [gettext(column.title) for column in columns], rows, told_filters(request))
-
-
 def told_filters(request: HttpRequest) -> dict[str, list[str]]:
     """Return the filters as the audit log keeps them: it holds no customer's data, so a search's words are left out."""
     filters: dict[str, list[str]] = {str(name): [str(each) for each in found] for name, found in request.GET.lists()}
     return filters | ({"q": ["(a search)"]} if filters.get("q", [""]) != [""] else {})
 
 
-def answer(export: Export, kind: str) -> HttpResponseBase:
+def answer(
+    kind: str, *, name: str, titles: Sequence[str], rows: Iterable[Sequence[Cell]], filters: dict[str, list[str]]
+) -> HttpResponseBase:
     """Answer with the file; its begin and its end are entries of the audit log, so a broken one is on record too."""
     kept, reader = FORMATS[kind], Reader.now()
-    begun = record(Action.EXPORTED, list=export.name, format=kind, filters=export.filters)
-    rows = 0
+    begun = record(Action.EXPORTED, list=name, format=kind, filters=filters)
+    count = 0
     actor = current_actor.get()  # the answer is sent when the request's own context is over
 
     def counted() -> Iterator[Sequence[Cell]]:
-        nonlocal rows
-        for row in export.rows:
-            rows += 1
+        nonlocal count
+        for row in rows:
+            count += 1
             yield row
 
     def content() -> Iterator[bytes]:
         is_complete = False
         try:
-            yield from kept.write(export.titles, counted(), reader)
+            yield from kept.write(titles, counted(), reader)
             is_complete = True
         finally:
             with acting(actor):
-                ended: dict[str, Any] = {"rows": rows, "is_complete": is_complete, "begun": begun.id}
-                record(Action.EXPORTED, list=export.name, format=kind, **ended)
+                ended: dict[str, Any] = {"rows": count, "is_complete": is_complete, "begun": begun.id}
+                record(Action.EXPORTED, list=name, format=kind, **ended)
 
     response = StreamingHttpResponse(content(), content_type=kept.content_type)
-    file = f"{export.name.rpartition('.')[2]}-{today()}.{kind}"
+    file = f"{name.rpartition('.')[2]}-{today()}.{kind}"
     response["Content-Disposition"] = f'attachment; filename="{file}"'
     response["Cache-Control"] = "no-store"
     response["X-Content-Type-Options"] = "nosniff"
