@@ -4,13 +4,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from django.contrib.admin.utils import unquote
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path
+from django.utils.translation import gettext
 
-from shops.staff.masking import may_see
+from shops.staff.masking import ConcealingAdmin, Row, may_see
 from shops.staff.pages import page_of
 
 
@@ -35,15 +37,15 @@ def is_confirmed(request: HttpRequest) -> bool:
     return "is_confirmed" in request.POST
 
 
-class Acts:
+class ActingAdmin(ConcealingAdmin[Row]):
     """The part of every admin with its pages and acts."""
 
-    # Of the class it is mixed into.
-    opts: Any
-    admin_site: Any
-    media: Any
-    row_or_404: Any
-    has_view_permission: Any
+    def row_or_404(self, request: HttpRequest, object_id: str) -> Row:
+        """Return the row that a page's address names, as this user may see it."""
+        row: Row | None = self.get_object(request, unquote(object_id))
+        if row is None:
+            raise Http404(gettext("There is no such object."))
+        return row
 
     def page(self, request: HttpRequest, template: str, context: dict[str, Any]) -> TemplateResponse:
         """Show a page beside the lists and forms."""

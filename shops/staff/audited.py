@@ -9,11 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext
 
 from shops.personal_data import MASKED
+from shops.staff.acts import ActingAdmin
 from shops.staff.audit import changes
 from shops.staff.audit.models import Action, AuditEntry
 from shops.staff.audit.recording import Shown, acting, current_actor, record
 from shops.staff.audit.searches import record_search
-from shops.staff.masking import may_see
+from shops.staff.masking import Row, may_see
 
 if TYPE_CHECKING:
     from django.contrib.admin.views.main import ChangeList
@@ -23,16 +24,10 @@ HISTORY = (Action.ADDED, Action.CHANGED, Action.REMOVED)
 HISTORY_AT_MOST = 200
 
 
-class Recorded:
+class AuditedAdmin(ActingAdmin[Row]):
     """Records what staff see, search for and change, in place of Django's own log of changes."""
 
     are_views_recorded: ClassVar[bool] = False
-
-    if TYPE_CHECKING:  # of the class it is mixed into
-        opts: Any
-        page: Any
-        row_or_404: Any
-        has_view_or_change_permission: Any
 
     def customer_of(self, row: Any) -> str:
         """Return the e-mail of the customer whose data a row has."""
@@ -43,7 +38,7 @@ class Recorded:
         record(Action.VIEWED, row, customer_email=email if email != MASKED else "")
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        answer = super().changeform_view(request, *args, **kwargs)  # type: ignore[misc]  # as above
+        answer = super().changeform_view(request, *args, **kwargs)
         row = (getattr(answer, "context_data", None) or {}).get("original")
         if row is not None and self.are_views_recorded and request.method == "GET":
             self.record_view(row)
@@ -54,7 +49,7 @@ class Recorded:
         return [Shown(str(row.pk), self.customer_of(row)) for row in rows]
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        answer = super().changelist_view(request, extra_context)  # type: ignore[misc]  # as above
+        answer = super().changelist_view(request, extra_context)
         listed = (getattr(answer, "context_data", None) or {}).get("cl")
         if listed is not None:
             self.record_list(request, listed)
@@ -105,5 +100,4 @@ class Recorded:
         own = AuditEntry.objects.filter(object_type=self.opts.label_lower, object_id=str(row.pk))
         entries = own.filter(action__in=HISTORY)[:HISTORY_AT_MOST]
         context = {"title": gettext("History"), "entries": entries, "original": row}
-        answer: HttpResponse = self.page(request, "shops/history.html", context)
-        return answer
+        return self.page(request, "shops/history.html", context)

@@ -2,35 +2,31 @@
 
 from collections.abc import Iterator
 from functools import cached_property, partial
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, cast
 
 from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Page, Paginator
-from django.db.models import F, Model, QuerySet
+from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import path, reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from shops.staff import headers
-from shops.staff.acts import Acts
 from shops.staff.audit.searches import record_search
-from shops.staff.audited import Recorded
+from shops.staff.audited import AuditedAdmin
 from shops.staff.exports import Column, answer, columns_of, pages, told_filters
 from shops.staff.filters import chosen_texts
-from shops.staff.masking import Concealed, may_see
+from shops.staff.masking import Row, may_see
 from shops.staff.spreadsheets import FORMATS
-from shops.staff.unfold_classes import ModelAdmin as UnfoldAdmin
 
 headers.install()
 LISTED_AT_MOST = 1000
-Row = TypeVar("Row", bound=Model)
 
 
 class RestrictedChangeList(ChangeList):
@@ -59,7 +55,7 @@ class RestrictedChangeList(ChangeList):
                 yield str(spec.title), ", ".join(texts), without
 
 
-class ModelAdmin(Acts, Recorded, Concealed, UnfoldAdmin[Row]):
+class ModelAdmin(AuditedAdmin[Row]):
     """The base of every page: unfold's; lists are restricted and exported, personal data concealed, all on record."""
 
     change_list_template = "shops/change_list.html"
@@ -82,13 +78,6 @@ class ModelAdmin(Acts, Recorded, Concealed, UnfoldAdmin[Row]):
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         """Find a row by its key where an address names no field, as `?_to_field=` does."""
         return super().get_object(request, object_id, from_field or None)
-
-    def row_or_404(self, request: HttpRequest, object_id: str) -> Row:
-        """Return the row that a page's address names, as this user may see it."""
-        row: Row | None = self.get_object(request, unquote(object_id))
-        if row is None:
-            raise Http404(gettext("There is no such object."))
-        return row
 
     def facts(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         """Collect what the page of a row shows beside its fields."""
