@@ -1,15 +1,13 @@
 """Bases of the pages of what shops have: it is never deleted, and a secret is shown once, when it is issued."""
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 
 from shops.staff.base import ModelAdmin
-
-Row = TypeVar("Row", bound=Model)
+from shops.staff.masking import Row
 
 
 class KeptAdmin(ModelAdmin[Row]):
