@@ -19,7 +19,7 @@ from labels.models import ShippingLabel
 from parcels.models import Parcel
 from shops.api.errors.coded import CODES
 from shops.models import AccessToken, Shop
-from shops.staff.audit.searches import record_search
+from shops.staff.audited import record_search
 from shops.staff.masking import may_see
 from shops.staff.pages import address_of, page_of
 from shops.staff.panels import list_url

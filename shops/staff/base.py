@@ -18,8 +18,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from shops.staff import headers
-from shops.staff.audit.searches import record_search
-from shops.staff.audited import AuditedAdmin
+from shops.staff.audited import AuditedAdmin, record_search
 from shops.staff.exports import Column, answer, columns_of, pages, told_filters
 from shops.staff.filters import chosen_texts
 from shops.staff.masking import Row, may_see
