@@ -30,6 +30,7 @@ MAX_ANSWER_BYTES = 16 * 1024
 USER_AGENT = "parcel-service-webhooks/1"
 POOLED_HOSTS = 100
 SUCCESS = range(200, 300)
+FAILURES = range(300, 600)  # other statuses end no exchange of HTTP
 GONE = 410
 # Of failures without an answer, which the guide explains; an answer's is its status (http_5xx).
 REASONS: Final[tuple[tuple[type[BaseException], str], ...]] = (
@@ -80,7 +81,7 @@ def send(claim: Claim) -> Outcome:
     status: int | None = None
     try:
         status = post(claim)
-        reason = "" if status in SUCCESS else f"http_{status // 100}xx"
+        reason = "" if status in SUCCESS else reason_of_status(status)
     except Exception as error:  # noqa: BLE001 - the libraries' errors on hostile bytes have no common base
         reason = reason_of(error)
     return Outcome(claim, status, reason, time.monotonic() - started_s)
@@ -120,6 +121,10 @@ def drop(response: urllib3.BaseHTTPResponse) -> None:
     with suppress(HTTPError, OSError):
         response.read(MAX_ANSWER_BYTES)
     response.close()  # already back in the pool if the answer was read to its end
+
+
+def reason_of_status(status: int) -> str:
+    return f"http_{status // 100}xx" if status in FAILURES else OTHER_REASON
 
 
 def reason_of(error: Exception) -> str:

@@ -99,6 +99,18 @@ def test_nothing_of_an_answer_is_kept_but_its_status(
     assert receiver.url not in str(vars(record))
 
 
+def test_headers_that_can_not_be_read_are_in_no_log_line_and_neither_is_the_address(
+    shop: Shop, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serving(once(b"HTTP/1.1 200 OK\r\nX-\xc3\xa9: jo@example.com\r\n\r\n")) as server:
+        endpoints.create(shop=shop, url=f"{server.url}/hook?key=of-the-shop")
+        tell_label(shop.id)
+        deliver_due()
+    assert row().state == "delivered"
+    lines = [str(vars(each) | {"message": each.getMessage()}) for each in caplog.records]
+    assert not [each for each in lines if "jo@example" in each or "of-the-shop" in each]
+
+
 def test_an_attempt_is_repeated_with_the_same_id_and_body_and_a_signature_of_its_own(
     endpoint: WebhookEndpoint, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,6 +242,16 @@ def test_a_receiver_that_breaks_the_protocol_is_tried_again(answer: bytes, shop:
         tell_label(shop.id)
         deliver_due()
     assert (row().state, row().last_reason) == ("queued", "connection_broken")
+
+
+@pytest.mark.any_database
+@pytest.mark.parametrize("status", [101, 600, 999])
+def test_a_status_that_ends_no_exchange_has_a_reason_of_the_guide(status: int, shop: Shop) -> None:
+    with serving(once(b"HTTP/1.1 %d OK\r\n\r\n" % status)) as server:
+        endpoints.create(shop=shop, url=server.url)
+        tell_label(shop.id)
+        deliver_due()
+    assert (row().state, row().last_reason, row().last_status) == ("queued", "connection_broken", status)
 
 
 def test_outcomes_that_are_written_down_together_keep_their_own_figures(shop: Shop, receiver: Receiver) -> None:
