@@ -16,7 +16,7 @@ from config.management.commands.demo import buy_label, seed_contracts
 from shops.contracts.models import CarrierContract
 from tests.docs.conftest import Demo, read_until_ready
 from tests.support.factories import ShopFactory
-from tests.support.processes import ROOT, free_port
+from tests.support.processes import ROOT, free_port, run_command
 from tests.support.programs import ended
 from tests.support.services import ENVIRONMENT
 
@@ -76,6 +76,28 @@ def test_it_runs_where_debug_is_off_and_ends_at_ctrl_c_from_any_shell(tmp_path: 
     assert (tmp_path / "log").read_text().startswith("DEBUG is off: ")
     with pytest.raises(requests.ConnectionError):
         requests.get(f"{url}/livez", timeout=TIMEOUT_S)
+
+
+@pytest.mark.parametrize(
+    ("given", "pace", "message"),
+    [
+        ("file/parcels.http", "", "--collection .*/file/parcels.http can't be written: .*"),
+        (".", "", "--collection .* can't be written: .*"),
+        ("parcels.http", "fast", "SANDBOX_PACE 'fast' is not a number above 0"),
+        ("parcels.http", "0", "SANDBOX_PACE '0' is not a number above 0"),
+    ],
+)
+def test_what_it_can_not_begin_with_is_one_line_and_nothing_is_made(
+    given: str, pace: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    database = tmp_path / "demo.sqlite3"
+    arguments = ["--port", str(free_port()), "--collection", tmp_path / given]
+    settings = {"DATABASE_URL": f"sqlite:///{database}", "SANDBOX_PACE": pace, "DEBUG": "1"}
+    code, out, err = run_command("demo", *arguments, **settings)
+    assert (code, out) == (1, "")
+    assert re.fullmatch(f"CommandError: {message}\n", err)
+    assert not database.exists()
 
 
 def test_a_service_that_does_not_answer_is_one_line() -> None:

@@ -14,7 +14,6 @@ from decimal import Decimal
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
 
 import orjson
 import requests
@@ -29,6 +28,7 @@ from carriers.sandbox.journeys import PACE_NAME, pace_of
 from carriers.sandbox.server import SandboxServer
 from config.docs.collection import collection
 from config.docs.openapi.document import example
+from config.management.demo_lines import addresses, guide
 from config.management.receiver import Receiver
 from config.ops.serving import ServingError, check_port
 from parcels.importing.reading import ParcelImport
@@ -48,46 +48,8 @@ WAKE_S = 0.5
 # A parcel in transit is asked about every 5 seconds instead of every 2 hours.
 TRACKING_PACE = 1440
 SETTLE_WAIT = "60"  # seconds, in place of half an hour
-# The first point's code, in the answer of a search that was kept.
-FIRST_POINT = r"""sed 's/^{"data":\[{"pickupPointCode":"\([^"]*\)".*/\1/' points.json"""
 # The description's example, sent from the shop's own address.
 ORDER = {name: value for name, value in example("order").items() if name != "originAddress"}
-
-GUIDE = """
-The service is running at {url}. Paste these into another terminal:
-
-  # a parcel by its tracking number
-  curl -s -H 'Authorization: Bearer {token}' \\
-    '{api}/parcels/{number}'
-
-  # the parcel of a label that was just bought: within a minute it is on its way, in some minutes delivered
-  curl -s -H 'Authorization: Bearer {token}' \\
-    '{api}/parcels/{label_number}'
-
-  # the parcels of an order
-  curl -s -H 'Authorization: Bearer {token}' \\
-    '{api}/search?orderName={order_number}'
-
-  # the parcels of a customer, newest first, with status, limits and request id
-  curl -si -H 'Authorization: Bearer {token}' \\
-    '{api}/search?email={email}'
-
-  # pickup points near the customer, nearest first
-  curl -s -H 'Authorization: Bearer {token}' \\
-    '{api}/pickup-points?{search}' | tee points.json
-
-  # buy a label to the first of them at the carriers' sandbox; with the same Idempotency-Key it is never bought twice
-  curl -s -X POST -H 'Authorization: Bearer {token}' \\
-    -H 'Content-Type: application/json' -H 'Idempotency-Key: my-first-label' \\
-    -d '{order}' \\
-    '{api}/shipments' | tee label.json
-
-  # fetch it again, with a fresh URL for the PDF
-  curl -s -H 'Authorization: Bearer {token}' \\
-    "{api}/shipments/$(sed 's/.*"id":"\\([^"]*\\)".*/\\1/' label.json)" | tee fetched.json
-
-  # the PDF
-  curl -s "$(sed 's/.*"labelUrl":"\\([^"]*\\)".*/\\1/' fetched.json)" > label.pdf"""
 
 
 class Command(base.Command):
@@ -103,8 +65,11 @@ class Command(base.Command):
         port: int = options["port"]
         try:
             check_port(HOST, port)
+            pace = pace_of(os.environ.get(PACE_NAME, ""))
         except ServingError as error:
             raise CommandError(str(error)) from None
+        except ValueError:
+            raise CommandError(f"{PACE_NAME} {os.environ[PACE_NAME]!r} is not a number above 0") from None
         url = f"http://{HOST}:{port}"
         for signum in (signal.SIGINT, signal.SIGTERM):  # a shell's background job ignores SIGINT
             signal.signal(signum, signal.default_int_handler)
@@ -114,6 +79,7 @@ class Command(base.Command):
         try:
             with ExitStack() as stack:
                 stack.enter_context(single_instance())
+                write_collection(options["collection"], url=url)  # before anything else is made
                 call_command("migrate", verbosity=0)
                 token = seed_shop(SHOP_ID)
                 test_token = seed_shop(TEST_SHOP_ID, is_test=True)
@@ -121,8 +87,8 @@ class Command(base.Command):
                 password = fresh_password()
                 receiver = Receiver(HOST, signing.new_secret(), self.print)
                 seed_webhook(receiver)
-                sandbox = stack.enter_context(SandboxServer(HOST, pace=pace_of(os.environ.get(PACE_NAME, ""))))
-                tests = stack.enter_context(SandboxServer(HOST, pace=pace_of(os.environ.get(PACE_NAME, ""))))
+                sandbox = stack.enter_context(SandboxServer(HOST, pace=pace))
+                tests = stack.enter_context(SandboxServer(HOST, pace=pace))
                 environment = settings_for(port, sandbox) | {"SANDBOX_URL": tests.url}
                 server = stack.enter_context(
                     manage(["serve", "--host", HOST, "--port", str(port), "--workers", "1"], environment)
@@ -263,37 +229,3 @@ def write_collection(path: Path, **variables: str) -> None:
         path.write_text(collection(**variables), encoding="utf-8")
     except OSError as error:
         raise CommandError(f"--collection {path} can't be written: {error}") from None
-
-
-def guide(url: str, token: str, parcel: dict[str, Any], label: dict[str, Any]) -> str:
-    ordered = example("pickupOrder")
-    place = ordered["destinationAddress"]
-    heaviest_kg = max(parcel["weight"] for parcel in ordered["parcels"])
-    wanted = {"productCode": ordered["productCode"], "zip": place["zip"], "city": place["city"]}
-    order = orjson.dumps(ordered | {"pickupPointCode": "FIRST"}).decode().replace("'", "'\\''")
-    return GUIDE.format(
-        url=url,
-        api=f"{url}{TRACKING}",
-        token=token,
-        number=parcel["trackingId"],
-        label_number=label["trackingNumber"],
-        order_number=quote(parcel["orderNumber"]),
-        email=quote(parcel["customerEmail"], safe="@"),
-        search=urlencode(wanted | {"weight": heaviest_kg, "limit": 3}),
-        order=order.replace("FIRST", f"""'"$({FIRST_POINT})"'"""),
-    )
-
-
-def addresses(url: str, password: str, sandbox_url: str, collection_path: Path, test_token: str) -> str:
-    return f"""
-What else there is:
-
-  the guide and the reference   {url}/docs
-  requests for your editor      {collection_path}
-  the admin                     {url}/admin/ (user demo, password {password})
-  what the sandbox sold         {sandbox_url}/ledger
-  a test shop's token           {test_token}
-
-A small receiver of webhooks runs here too: the lines below are what it is told.
-Ctrl-C ends it.
-"""
