@@ -91,13 +91,18 @@ def test_what_it_can_not_begin_with_is_one_line_and_nothing_is_made(
     given: str, pace: str, message: str, tmp_path: Path
 ) -> None:
     (tmp_path / "file").touch()
+    mode = tmp_path.stat().st_mode
     database = tmp_path / "demo.sqlite3"
-    arguments = ["--port", str(free_port()), "--collection", tmp_path / given]
-    settings = {"DATABASE_URL": f"sqlite:///{database}", "SANDBOX_PACE": pace, "DEBUG": "1"}
-    code, out, err = run_command("demo", *arguments, **settings)
+    code, out, err = run_command(
+        *("demo", "--port", str(free_port()), "--collection", tmp_path / given),
+        DATABASE_URL=f"sqlite:///{database}",
+        SANDBOX_PACE=pace,
+        DEBUG="1",
+    )
     assert (code, out) == (1, "")
     assert re.fullmatch(f"CommandError: {message}\n", err)
     assert not database.exists()
+    assert tmp_path.stat().st_mode == mode
 
 
 def test_a_service_that_does_not_answer_is_one_line() -> None:

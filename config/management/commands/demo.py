@@ -224,8 +224,9 @@ def write_collection(path: Path, **variables: str) -> None:
     """Write the collection of requests; it holds the token, so only its owner may read it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o600)
-        path.chmod(0o600)
-        path.write_text(collection(**variables), encoding="utf-8")
+        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(opened, "w", encoding="utf-8") as file:
+            os.fchmod(file.fileno(), 0o600)  # one that is there already too
+            file.write(collection(**variables))
     except OSError as error:
         raise CommandError(f"--collection {path} can't be written: {error}") from None
