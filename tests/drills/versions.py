@@ -64,8 +64,8 @@ def extract(commit: str, folder: Path, repository: Path = ROOT, *, with_its_pack
         (folder / ".venv").symlink_to(ROOT / ".venv")
         return
     subprocess.run([sys.executable, "-m", "venv", folder / ".venv"], check=True)
-    pip = [folder / ".venv/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--require-hashes", "-r", folder / "requirements-extras.txt"], check=True)
+    pip = [str(folder / ".venv/bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--require-hashes", "-r", str(folder / "requirements-extras.txt")], check=True)
 
 
 def check_out_changed(folder: Path) -> None:
@@ -86,7 +86,7 @@ def check_out_changed(folder: Path) -> None:
 
 def manage(folder: Path, *words: str, stdin: bytes = b"") -> str:
     """Run a command of a version; return what it printed."""
-    command = [folder / ".venv/bin/python", "manage.py", *words]
+    command = [str(folder / ".venv/bin/python"), "manage.py", *words]
     with (folder.parent / "commands.log").open("ab") as log:
         done = subprocess.run(command, cwd=folder, input=stdin, stdout=subprocess.PIPE, stderr=log, check=True)
     return done.stdout.decode().strip()
