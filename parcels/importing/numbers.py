@@ -4,14 +4,15 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, Final
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from carriers import TRACKERS
 from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.tracking.events import CarrierEvent, union
 from parcels.tracking.timeline import locked, recompute
-from shops.db import clock, locks
+from shops.db import clock
 from shops.db.bulk import instance
+from shops.db.prepared import send
 
 # beta gives a number out again after some 13 months: an older parcel with it is another one.
 GIVEN_OUT_AGAIN: Final = timedelta(days=390)
@@ -76,9 +77,16 @@ def lock_shop(shop_id: str) -> None:
     A label and an import that bring one number at the same time don't see each other's rows: the second to come here
     does. Who holds this waits for no parcel, as an import has locked its parcels when it comes here.
     """
-    locks.lock(f"numbers of {shop_id}")
+    lock(f"numbers of {shop_id}")
 
 
 def lock_imports(shop_id: str) -> None:
     """Let no import of the shop begin to write until the transaction has ended: each locks parcels, batch by batch."""
-    locks.lock(f"imports of {shop_id}")
+    lock(f"imports of {shop_id}")
+
+
+def lock(name: str) -> None:
+    """Wait for the advisory lock of this name, within a pipeline at its next answer; SQLite has one writer anyway."""
+    assert connection.in_atomic_block, "the lock is held until the transaction ends"
+    if connection.vendor == "postgresql":
+        send("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name])
