@@ -34,6 +34,12 @@ def are_of_one_time(parcel: Parcel, number: TrackingNumber) -> bool:
     return abs(parcel.created_at - number.created_at) < GIVEN_OUT_AGAIN_MS
 
 
+def is_told_of(number: TrackingNumber, other: TrackingNumber) -> bool:
+    """Tell if what was told of a label's number, or of one that left its parcel, is told of this new row too."""
+    is_its_carriers = other.state != NumberState.REPORTED or other.carrier_code == number.carrier_code
+    return is_its_carriers and abs(number.created_at - other.created_at) < GIVEN_OUT_AGAIN_MS
+
+
 def state_beside(number: TrackingNumber) -> NumberState:
     """Return the state that a label's number has on a further parcel that names it."""
     return NumberState.CANCELLED if number.state == NumberState.CANCELLED else NumberState.REPORTED

@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 
 from carriers import TRACKERS
-from parcels.importing.numbers import absorb, are_of_one_time, lock_shop, new_number, newest, state_beside
+from parcels.importing.numbers import absorb, are_of_one_time, is_told_of, lock_shop, new_number, newest, state_beside
 from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.tracking.changes import StatusChange, emit
 from parcels.tracking.events import milliseconds
@@ -106,7 +106,7 @@ class Batch:
     of_labels: dict[str, TrackingNumber] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     changed: dict[int, TrackingNumber] = field(default_factory=dict)
-    gone: set[int] = field(default_factory=set)
+    gone: dict[int, TrackingNumber] = field(default_factory=dict)
 
     def locked(self, ids: Iterable[str], fields: Sequence[str] = BEFORE_FIELDS) -> dict[str, Parcel]:
         """Lock the parcels that exist, and read the rows of their numbers."""
@@ -143,7 +143,7 @@ class Batch:
     def remove(self, row: TrackingNumber) -> None:
         del self.numbers[row.parcel_id][row.number]
         if row.pk:
-            self.gone.add(row.pk)
+            self.gone[row.pk] = row
 
     def finish(self, *, is_silent: bool) -> None:
         self.assign_numbers()
@@ -183,11 +183,12 @@ class Batch:
                         self.move(row, newest(takers[parcel_id]))
 
     def share(self) -> None:
-        """Let a label's number that a further parcel names have there what its carrier told, and be cancelled there."""
+        """Let a label's number, or one that left a parcel, have on a further one that names it what was told of it."""
+        left = {row.number: row for row in self.gone.values() if row.events}
         for parcel in self.parcels.values():
             for row in self.numbers[parcel.id].values():
-                known = self.of_labels.get(row.number)
-                if known and not row.pk and are_of_one_time(parcel, known):
+                known = self.of_labels.get(row.number) or left.get(row.number)
+                if known and not row.pk and is_told_of(row, known):
                     row.state = state_beside(known)
                     if not parcel.are_texts_erased:
                         absorb(row, known)
@@ -282,7 +283,7 @@ class Batch:
             bulk.insert([parcel for parcel in self.parcels.values() if parcel.id not in self.before])
         except IntegrityError:
             raise TakenError from None
-        TrackingNumber.objects.filter(id__in=self.gone).delete()
+        TrackingNumber.objects.filter(id__in=list(self.gone)).delete()
         rows = [row for row in self.changed.values() if row.pk not in self.gone]
         bulk.save(sorted(rows, key=lambda row: row.pk), NUMBER_FIELDS)
         touched = [each for each in self.others.values() if each.id in self.touched]

@@ -300,6 +300,38 @@ def test_a_number_that_leaves_a_delivered_parcel_is_asked_about_on_its_new_one(o
     assert row.due_at is not None
 
 
+@pytest.mark.parametrize("ids", [("P1", "P2"), ("P2", "P1")])
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_number_that_an_import_lays_on_another_parcel_has_there_what_the_carrier_told(
+    is_new: bool, ids: tuple[str, str], own: Caller
+) -> None:
+    one, other = ids
+    facts: dict[str, Any] = {"lastStatus": None, "lastStatusUpdatedAt": None, "carrierLastStatus": None, "events": []}
+    both = {"id": one, "trackingId": "N1", "trackingNumbers": ["N1", "N2"], "carrierCode": "alpha"} | facts
+    import_parcel(own.shop, **both)
+    if not is_new:
+        import_parcel(own.shop, **both | {"id": other, "trackingId": "N3", "trackingNumbers": ["N3"]})
+    hear(S.DELIVERED, 2, code="D", parcel=one, number="N2")
+    lines = [both | {"trackingNumbers": ["N1"]}, both | {"id": other, "trackingId": "N2", "trackingNumbers": ["N2"]}]
+    import_lines(own.shop, [orjson.dumps(ParcelLineFactory(**line)) for line in lines])
+    found = own.look_up("N2").json()
+    assert (found["id"], found["lastStatus"]) == (other, "DELIVERED")
+    assert [event["carrierStatusCode"] for event in found["events"]] == ["D"]
+    assert own.look_up("N1").json()["events"] == []
+    changes = [(each.data["id"], each.data["status"]) for each in WebhookEvent.objects.order_by("id")]
+    assert (other, "DELIVERED") in changes
+
+
+def test_a_number_of_another_carrier_has_nothing_of_what_was_told_before(own: Caller) -> None:
+    imported(own, None, None, trackingNumbers=["N1", "N2"], carrierCode="alpha")
+    hear(S.DELIVERED, 2, code="D", number="N2")
+    facts: dict[str, Any] = {"lastStatus": None, "lastStatusUpdatedAt": None, "carrierLastStatus": None, "events": []}
+    one = ParcelLineFactory(id="P1", trackingId="N1", trackingNumbers=["N1"], carrierCode="alpha", **facts)
+    other = ParcelLineFactory(id="P2", trackingId="N2", trackingNumbers=["N2"], carrierCode="beta", **facts)
+    import_lines(own.shop, [orjson.dumps(one), orjson.dumps(other)])
+    assert own.look_up("N2").json()["events"] == []
+
+
 def test_a_number_whose_texts_are_erased_leaves_for_a_parcel_that_keeps_none(own: Caller) -> None:
     imported(own, None, None, trackingNumbers=["N1", "N2"])
     TrackingNumber.objects.update(state=NumberState.BOUGHT, label="a label")
