@@ -158,7 +158,10 @@ def test_a_replicas_token_is_used_only_until_the_primary_is_back(
     assert own.look_up(parcel["trackingId"]).status_code == 403
 
 
-def test_no_label_is_bought_or_shown_with_a_token_from_a_replica(replica: Any, own: Caller) -> None:
+def test_no_label_is_bought_or_shown_with_a_token_from_a_replica(
+    replica: Any, own: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labels.lifecycle.db_retry.DB_RETRY_TIMEOUT_S", 0.3)
     with gone(connection), statements(replica) as read:
         assert own.get(f"{SHIPMENTS}/NONE").status_code == 500
     assert read == []
