@@ -1,4 +1,4 @@
-"""What a carrier's error codes mean, as its table `refusals.csv` says: a row for each meaning.
+"""The meanings of a carrier's error codes, read from its table `refusals.csv`: a row for each meaning.
 
 A row's first columns are the carrier's services, with the codes that mean it there; a range is written `30900-30904`.
 """
