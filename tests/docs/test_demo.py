@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from textwrap import dedent
 
@@ -69,6 +70,9 @@ def test_it_runs_where_debug_is_off_and_ends_at_ctrl_c_from_any_shell(tmp_path: 
         url = re.findall(r"running at (\S+)\.", read_until_ready(process, tmp_path / "log"))[0]
         assert requests.get(f"{url}/livez", timeout=TIMEOUT_S).status_code == 200
         interrupt_another_thread(process.pid)
+        while process.poll() is None:  # further signals, as make and `timeout` both pass one on, leave nothing running
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.001)
         out, _ = process.communicate(timeout=TIMEOUT_S)
     *received, blank, last = out.decode().splitlines()
     assert (process.returncode, blank, last) == (0, "", "The demonstration has ended.")

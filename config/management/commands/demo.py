@@ -72,7 +72,7 @@ class Command(base.Command):
             raise CommandError(f"{PACE_NAME} {os.environ[PACE_NAME]!r} is not a number above 0") from None
         url = f"http://{HOST}:{port}"
         for signum in (signal.SIGINT, signal.SIGTERM):  # a shell's background job ignores SIGINT
-            signal.signal(signum, signal.default_int_handler)
+            signal.signal(signum, interrupt_once)
         if not settings.DEBUG:
             name = connection.settings_dict["NAME"]
             self.stderr.write(f"DEBUG is off: adding sample data and a superuser `demo` to the database {name!r}.")
@@ -104,6 +104,13 @@ class Command(base.Command):
                     time.sleep(WAKE_S)  # a signal just before a wait begins does not interrupt it
         except KeyboardInterrupt:
             self.print("\nThe demonstration has ended.")
+
+
+def interrupt_once(*_: Any) -> None:
+    """Begin to end; a further signal would cut short what ends the processes, and leave them running."""
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signum, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 @contextmanager
