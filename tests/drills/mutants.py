@@ -57,10 +57,10 @@ MUTANTS = [
     ),
     Mutant(
         "leases go by hosts' clocks",
-        "shops/db/clock.py",
-        "return moment + timedelta(seconds=elapsed_s) if 0 <= elapsed_s < FOLLOWED_S else now()",
-        "return timezone.now()",
-        "buyer-behind",
+        "labels/lifecycle/purchase.py",
+        "is_late = clock.upper_bound_now() + time_needed",
+        "is_late = clock.timezone.now() + time_needed",
+        "frozen-behind",
         "postgresql",
     ),
     Mutant(

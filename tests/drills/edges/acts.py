@@ -21,6 +21,7 @@ ACTS: dict[str, Act] = {
     "gateway-alpha": lambda env: gateway_answers(env, "alpha"),
     "gateway-beta": lambda env: gateway_answers(env, "beta"),
     "frozen": frozen,
+    "frozen-behind": lambda env: frozen(env, -SKEW_MINUTES),
     "reconciler-frozen": reconciler_frozen,
     "log-unread": unread_log,
     "search-late": late_search,
@@ -29,7 +30,7 @@ ACTS: dict[str, Act] = {
     "database-away": database_away,
 }
 # SQLite's clock is its host's.
-OF_CLOCKS = {"buyer-behind", "buyer-ahead", "reconciler-behind", "reconciler-ahead"}
+OF_CLOCKS = {"buyer-behind", "buyer-ahead", "reconciler-behind", "reconciler-ahead", "frozen-behind"}
 ONLY_POSTGRESQL = {*OF_CLOCKS, "commits-severed", "database-away"}
 
 

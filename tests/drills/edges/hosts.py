@@ -43,12 +43,13 @@ def skewed_clock(env: Environment, buyer_minutes: int, reconciler_minutes: int) 
         return buyers.audited_in_flight(other)
 
 
-def frozen(env: Environment) -> AuditResult:
+def frozen(env: Environment, clock_off_minutes: int = 0) -> AuditResult:
     """Freeze processes in a purchase, beyond the lease and until others have settled it; then let them go on."""
+    clock = {"CLOCK_OFF_MINUTES": str(clock_off_minutes)}
     acts = [Buyers(env, 4, "alpha") for _ in FREEZE_POINTS]
     with ExitStack() as stack:
         other = stack.enter_context(env.forking_server())
-        mortals = [stack.enter_context(env.forking_process()) for _ in FREEZE_POINTS]
+        mortals = [stack.enter_context(env.forking_process(**clock)) for _ in FREEZE_POINTS]
         for point, buyers, mortal in zip(FREEZE_POINTS, acts, mortals, strict=True):
             port = int(mortal.first_line())
             stack.enter_context(buyers.asking(port, **{"X-Drill-Freeze": f"{point}*4"}))
