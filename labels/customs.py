@@ -1,12 +1,9 @@
-"""An order's own customs declaration, as it is validated and kept on the label's row."""
+"""An order's own customs declaration, as it is read and kept on the label's row."""
 
 # ruff: noqa: N815 - the public names are camelCase
 
-from collections.abc import Iterator
-from decimal import Decimal
 from typing import Any
 
-from shops.api.field_faults import Fault
 from shops.api.serializer_fields import (
     AmountField,
     BooleanField,
@@ -97,40 +94,3 @@ class CustomsSerializer(ObjectSerializer):
             item | {"unitValue": str(item["unitValue"]), "weight": str(item["weight"])} for item in values["items"]
         ]
         return values | {"items": items, "shippingCost": None if cost is None else str(cost)}
-
-
-def customs_faults(order: dict[str, Any]) -> Iterator[Fault]:
-    """Find goods that are heavier than the parcels, or in parcels that the order has not."""
-    customs, parcels = order.get("customs"), order.get("parcels")
-    items = customs.get("items") if isinstance(customs, dict) else None
-    if isinstance(items, list) and isinstance(parcels, list):
-        yield from place_faults(items[:MAX_ITEMS], len(parcels))
-    goods_kg, parcels_kg = total_kg(items, has_quantity=True), total_kg(parcels, has_quantity=False)
-    if goods_kg is not None and parcels_kg is not None and goods_kg > parcels_kg:
-        yield ["customs", "items"], "must not weigh more than the parcels."
-
-
-def place_faults(items: list[Any], count: int) -> Iterator[Fault]:
-    """Find goods whose parcel is not named, as those of others are, or is none of the `count`."""
-    ranks = {index: item.get("parcel") for index, item in enumerate(items) if isinstance(item, dict)}
-    is_named = any(rank is not None for rank in ranks.values())
-    for index, rank in ranks.items():
-        if is_named and rank is None:
-            yield ["customs", "items", index, "parcel"], "is required, as other items name their parcel."
-        elif type(rank) is int and rank >= count:
-            yield ["customs", "items", index, "parcel"], f"must be the index of a parcel, from 0 to {count - 1}."
-
-
-def total_kg(things: Any, *, has_quantity: bool) -> Decimal | None:
-    """Add up the weights of a body's items or parcels; None where one of them is invalid."""
-    if not isinstance(things, list) or len(things) > MAX_LISTED or not all(isinstance(thing, dict) for thing in things):
-        return None
-    total = Decimal(0)
-    for thing in things:
-        weight, quantity = thing.get("weight"), thing.get("quantity") if has_quantity else 1
-        if type(weight) not in (int, float) or type(quantity) is not int:
-            return None
-        if not (0 < weight <= MAX_WEIGHT_KG and 1 <= quantity <= MAX_QUANTITY):
-            return None
-        total += Decimal(str(weight)) * quantity
-    return total

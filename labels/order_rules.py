@@ -1,21 +1,56 @@
 """The rules between an order's fields: those of its carrier, its product and its goods."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 from carriers import CARRIERS, shipping_day
 from carriers.base import Carrier
+from carriers.customs import needs_customs
 from carriers.order_fields import OrderFacts
 from carriers.order_table import refusals
 from carriers.products import PRODUCTS, Product
-from labels.customs import customs_faults
-from labels.order_facts import facts_in
+from carriers.shipment import Party
+from labels.customs import MAX_ITEMS, MAX_LISTED, MAX_QUANTITY, MAX_WEIGHT_KG
 from shops.api.field_faults import Fault
 from shops.contracts import phones
 
 NO_SENDER = "is required, as the shop has no sender address of its own."
 MAX_PARCELS = max(carrier.max_parcels for carrier in CARRIERS.values())
+
+
+def facts_in(body: dict[str, Any], sender_address: dict[str, str] | None = None) -> OrderFacts:
+    """Read what decides where an order's fields go, of a body that may be invalid."""
+    sender, recipient = (place(body.get(name)) for name in ("originAddress", "destinationAddress"))
+    sender = sender or place(sender_address if "originAddress" not in body else None)
+    customs, product_code = body.get("customs"), body.get("productCode")
+    destination = body.get("destinationAddress")
+    return OrderFacts(
+        product=PRODUCTS.get(product_code) if isinstance(product_code, str) else None,
+        country_code=recipient.country_code if recipient else "",
+        crosses_border=needs_customs(sender, recipient) if sender and recipient else None,
+        is_duties_paid=isinstance(customs, dict) and customs.get("dutiesPaidBySender") is True,
+        has_instructions=isinstance(destination, dict) and bool(destination.get("instructions")),
+    )
+
+
+def day_in(text: Any) -> date | None:
+    """Return the day that a field names, if it does."""
+    with suppress(TypeError, ValueError):
+        return date.fromisoformat(text)
+    return None
+
+
+def place(address: Any) -> Party | None:
+    """Return the country and the postal code of an address, if it has both."""
+    if not isinstance(address, dict):
+        return None
+    country_code, zip_code = address.get("countryCode"), address.get("zip")
+    if not (isinstance(country_code, str) and isinstance(zip_code, str)):
+        return None
+    return Party("", "", "", zip_code, "", country_code)
 
 
 def order_faults(data: dict[str, Any]) -> Iterator[Fault]:
@@ -56,11 +91,11 @@ def carrier_faults(carrier: type[Carrier], data: dict[str, Any]) -> Iterator[Fau
             yield [*path, "reference"], too_long
 
 
-def listed(parcels: Any) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield a body's parcels that can be looked into, with their index."""
-    for index, parcel in enumerate(parcels[:MAX_PARCELS] if isinstance(parcels, list) else []):
-        if isinstance(parcel, dict):
-            yield index, parcel
+def listed(things: Any, most: int = MAX_PARCELS) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield a body's parcels or items that can be looked into, with their index."""
+    for index, thing in enumerate(things[:most] if isinstance(things, list) else []):
+        if isinstance(thing, dict):
+            yield index, thing
 
 
 def product_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
@@ -93,3 +128,40 @@ def contact_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
         phone, country_code = destination.get("phone"), destination.get("countryCode")
         if isinstance(phone, str) and isinstance(country_code, str) and phones.is_of_nobody(phone, country_code):
             yield ["destinationAddress", "phone"], f"must be a number that exists for {product.code}."
+
+
+def customs_faults(order: dict[str, Any]) -> Iterator[Fault]:
+    """Find goods that are heavier than the parcels, or in parcels that the order has not."""
+    customs, parcels = order.get("customs"), order.get("parcels")
+    items = customs.get("items") if isinstance(customs, dict) else None
+    if isinstance(parcels, list):
+        yield from place_faults(items, len(parcels))
+    goods_kg, parcels_kg = total_kg(items, has_quantity=True), total_kg(parcels, has_quantity=False)
+    if goods_kg is not None and parcels_kg is not None and goods_kg > parcels_kg:
+        yield ["customs", "items"], "must not weigh more than the parcels."
+
+
+def place_faults(items: Any, count: int) -> Iterator[Fault]:
+    """Find goods whose parcel is not named, as those of others are, or is none of the `count`."""
+    ranks = {index: item.get("parcel") for index, item in listed(items, MAX_ITEMS)}
+    is_named = any(rank is not None for rank in ranks.values())
+    for index, rank in ranks.items():
+        if is_named and rank is None:
+            yield ["customs", "items", index, "parcel"], "is required, as other items name their parcel."
+        elif type(rank) is int and rank >= count:
+            yield ["customs", "items", index, "parcel"], f"must be the index of a parcel, from 0 to {count - 1}."
+
+
+def total_kg(things: Any, *, has_quantity: bool) -> Decimal | None:
+    """Add up the weights of a body's items or parcels; None where one of them is invalid."""
+    if not isinstance(things, list) or len(things) > MAX_LISTED or not all(isinstance(thing, dict) for thing in things):
+        return None
+    total = Decimal(0)
+    for thing in things:
+        weight, quantity = thing.get("weight"), thing.get("quantity") if has_quantity else 1
+        if type(weight) not in (int, float) or type(quantity) is not int:
+            return None
+        if not (0 < weight <= MAX_WEIGHT_KG and 1 <= quantity <= MAX_QUANTITY):
+            return None
+        total += Decimal(str(weight)) * quantity
+    return total

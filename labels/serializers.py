@@ -14,8 +14,7 @@ from carriers.products import PRODUCTS
 from carriers.shipment import LABEL_FORMATS
 from labels.customs import MAX_WEIGHT_KG, CustomsSerializer
 from labels.models import LabelState, ShippingLabel
-from labels.order_facts import day_in, facts_in
-from labels.order_rules import MAX_PARCELS, late_faults, order_faults
+from labels.order_rules import MAX_PARCELS, day_in, facts_in, late_faults, order_faults
 from shops.api.field_faults import Fault, add_fault
 from shops.api.ignored_header import header_of
 from shops.api.serializer_fields import (

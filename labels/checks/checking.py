@@ -13,7 +13,7 @@ from carriers.customs import needs_customs
 from carriers.errors import CarrierUnavailable, CredentialsRejected, Rejected
 from carriers.order_trials import Stage, Trial, destination
 from carriers.shipment import Shipment
-from labels.order_facts import facts_in
+from labels.order_rules import facts_in
 from labels.orders import check_customs, check_product, completed, credentials_on, new_label, shipment
 from labels.serializers import read_order
 from shops.api.errors.exceptions import ApiError, CarrierFailedError

@@ -12,8 +12,7 @@ from rest_framework import serializers
 from carriers.pickup_points import FoundPoints
 from carriers.products import PRODUCTS
 from carriers.shipment import PickupPoint
-from labels.order_facts import day_in
-from labels.order_rules import late_faults
+from labels.order_rules import day_in, late_faults
 from labels.serializers import as_number
 from shops.api.field_faults import Fault
 from shops.api.query_fields import ChoiceParameter, QuerySerializer, WholeNumberParameter

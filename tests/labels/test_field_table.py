@@ -10,7 +10,7 @@ from rest_framework.serializers import ListSerializer
 from carriers import CARRIERS, shipping_day
 from carriers.order_fields import Case
 from carriers.order_table import ORDER_FIELDS, ignored
-from labels.order_facts import facts_in
+from labels.order_rules import facts_in
 from labels.serializers import READER
 from shops.api.serializer_fields import ObjectSerializer
 from tests.labels.conftest import Sandbox
