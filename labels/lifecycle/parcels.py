@@ -1,7 +1,7 @@
 """A bought label as a parcel of its shop: made with it, withdrawn with its cancellation, erased with its addresses."""
 
 import csv
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -20,7 +20,7 @@ from parcels.tracking.timeline import events_of, locked, recompute
 from shops.db import clock
 from shops.db.batches import batches
 from shops.db.bulk import PreparedInsert, instance
-from shops.db.prepared import PreparedQuery, argument, pipelined
+from shops.db.prepared import PreparedQuery, Row, argument, pipelined
 
 # What a label's parcel takes from another parcel of the same order, that of the shop's last report if there is one.
 OF_THE_ORDER: Final = (
@@ -49,20 +49,13 @@ def with_numbers(count: int) -> PreparedQuery:
     return PreparedQuery(lambda: found.order_by().values_list("parcel")[:1])
 
 
-def own_parcel(label: ShippingLabel) -> list[str]:
-    """Return the id of the label's parcel if the shop has not reported it itself."""
-    rows = Parcel.objects.for_shop(label.shop_id).filter(id=label.id, imported_at=None)
-    return list(rows.values_list("id", flat=True))
+def show(label: ShippingLabel, *, is_withdrawn: bool) -> None:
+    """Show the label's parcel again, or hide it from the API unless the carrier has moved it.
 
-
-def withdraw(label: ShippingLabel) -> None:
-    """Hide the label's parcel from the API, unless the carrier has moved it."""
-    recompute(own_parcel(label), clock.now(), is_withdrawn=True)
-
-
-def bring_back(label: ShippingLabel) -> None:
-    """Show the parcel of a label again that stays bought."""
-    recompute(own_parcel(label), clock.now(), is_withdrawn=False)
+    One that the shop has reported itself is left alone.
+    """
+    own = Parcel.objects.for_shop(label.shop_id).filter(id=label.id, imported_at=None)
+    recompute(list(own.values_list("id", flat=True)), clock.now(), is_withdrawn=is_withdrawn)
 
 
 def numbers_of(label: ShippingLabel, numbers: Collection[str]) -> QuerySet[TrackingNumber]:
@@ -89,40 +82,37 @@ def release_numbers(label: ShippingLabel, cancelled: Collection[str]) -> None:
     recompute(parcels, clock.now())
 
 
-class Publication:
-    """A generated label becomes a parcel, or the shop's parcel with one of its numbers is followed.
+def prepare_publication(label: ShippingLabel) -> Callable[[], None]:
+    """Lock the shop's numbers, and ask for all that a usual label's parcel depends on.
 
-    In the transaction that makes it visible.
+    Return the function that makes the parcel of a generated label, or follows the shop's own with one of its numbers,
+    in the transaction that makes the label visible.
     """
+    numbers = label.tracking_numbers or [""]
+    lock_shop(label.shop_id)
+    arguments = {f"number{rank}": number for rank, number in enumerate(numbers)}
+    own = {"shop": label.shop_id, "label": label.id, "since": since(label)}
+    taken = with_numbers(len(numbers)).start(**own, **arguments)
+    siblings = SIBLING.start(shop=label.shop_id, order=label.order_id)
 
-    def __init__(self, label: ShippingLabel) -> None:
-        self.label = label
-
-    def prefetch(self) -> None:
-        """Lock the shop's numbers, and ask for all that a usual label's parcel depends on."""
-        shop_id, numbers = self.label.shop_id, self.label.tracking_numbers or [""]
-        lock_shop(shop_id)
-        arguments = {f"number{rank}": number for rank, number in enumerate(numbers)}
-        own = {"shop": shop_id, "label": self.label.id, "since": since(self.label)}
-        self.taken = with_numbers(len(numbers)).start(**own, **arguments)
-        self.siblings = SIBLING.start(shop=shop_id, order=self.label.order_id)
-
-    def publish(self) -> None:
-        if self.taken() and (shares := parcels_with_numbers(self.label)):
-            follow_known(self.label, shares)
+    def publish() -> None:
+        if taken() and (shares := parcels_with_numbers(label)):
+            follow_known(label, shares)
         else:
-            self.insert()
+            insert(label, siblings())
 
-    def insert(self) -> None:
-        label, now = self.label, finished_at(self.label)
-        sibling = next((dict(zip(OF_THE_ORDER, row, strict=True)) for row in self.siblings()), {})
-        parcel = new_parcel(label, sibling)
-        with pipelined():
-            INSERT_PARCEL.start(parcel)
-            for number in dict.fromkeys([parcel.tracking_id, *parcel.tracking_numbers]):
-                row = new_number(parcel, number)
-                buy(row, label, None, now)
-                INSERT_NUMBER.start(row)
+    return publish
+
+
+def insert(label: ShippingLabel, siblings: Sequence[Row]) -> None:
+    sibling = next((dict(zip(OF_THE_ORDER, row, strict=True)) for row in siblings), {})
+    parcel, now = new_parcel(label, sibling), finished_at(label)
+    with pipelined():
+        INSERT_PARCEL.start(parcel)
+        for number in dict.fromkeys([parcel.tracking_id, *parcel.tracking_numbers]):
+            row = new_number(parcel, number)
+            buy(row, label, None, now)
+            INSERT_NUMBER.start(row)
 
 
 def buy(row: TrackingNumber, label: ShippingLabel, status: str | None, now: datetime) -> None:

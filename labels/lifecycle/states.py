@@ -1,7 +1,7 @@
 """The transitions of a label's state, as a table, and the one function that makes them."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum, auto
@@ -12,13 +12,13 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 
-from labels.lifecycle import events, metrics, parcels
+from labels.lifecycle import metrics, parcels
 from labels.models import IN_CANCELLATION, OPEN, OVER, STORED, LabelState, ShippingLabel
 from labels.pdfs import receipts
 from shops.db import clock
 from shops.db.bulk import PreparedUpdate
-from shops.db.prepared import argument, pipelined
-from shops.webhooks.outbox import ENDPOINTS
+from shops.db.prepared import Row, argument, pipelined
+from shops.webhooks import outbox
 
 logger = logging.getLogger("labels.purchase")
 
@@ -77,6 +77,8 @@ class Transition:
 
 S = LabelState
 settled: Final = partial(Transition, OPEN, S.FAILED, frees_key=True, webhook="label.failed")
+cancelled: Final = partial(Transition, IN_CANCELLATION, S.CANCELLED, effect=Effect.RELEASED, webhook="label.cancelled")
+kept: Final = partial(Transition, target=S.GENERATED, effect=Effect.BROUGHT_BACK)
 TRANSITIONS: Final = {
     Event.BOUGHT: Transition(
         (S.RECEIVED, *OPEN),
@@ -116,35 +118,11 @@ TRANSITIONS: Final = {
     Event.CANCEL_UNANSWERED: Transition(
         (S.CANCELLING,), S.CANCEL_UNKNOWN, "The carrier may have cancelled it, and did not answer."
     ),
-    Event.CANCELLED: Transition(
-        IN_CANCELLATION,
-        S.CANCELLED,
-        "All its parcels are cancelled.",
-        effect=Effect.RELEASED,
-        webhook="label.cancelled",
-    ),
-    Event.CANCEL_REFUSED: Transition(
-        (S.CANCELLING,), S.GENERATED, "The carrier does not cancel it: it stays bought.", effect=Effect.BROUGHT_BACK
-    ),
-    Event.HANDED_IN: Transition(
-        IN_CANCELLATION,
-        S.GENERATED,
-        "The carrier has taken it in charge: it stays bought.",
-        effect=Effect.BROUGHT_BACK,
-    ),
-    Event.MARKED_CANCELLED: Transition(
-        IN_CANCELLATION,
-        S.CANCELLED,
-        "Staff found it cancelled at the carrier.",
-        effect=Effect.RELEASED,
-        webhook="label.cancelled",
-    ),
-    Event.MARKED_KEPT: Transition(
-        IN_CANCELLATION,
-        S.GENERATED,
-        "Staff found it not cancelled: it stays bought.",
-        effect=Effect.BROUGHT_BACK,
-    ),
+    Event.CANCELLED: cancelled("All its parcels are cancelled."),
+    Event.CANCEL_REFUSED: kept((S.CANCELLING,), says="The carrier does not cancel it: it stays bought."),
+    Event.HANDED_IN: kept(IN_CANCELLATION, says="The carrier has taken it in charge: it stays bought."),
+    Event.MARKED_CANCELLED: cancelled("Staff found it cancelled at the carrier."),
+    Event.MARKED_KEPT: kept(IN_CANCELLATION, says="Staff found it not cancelled: it stays bought."),
 }
 
 
@@ -189,14 +167,14 @@ def change(label: ShippingLabel, event: Event, guards: tuple[Q, ...], names: tup
     with pipelined() if step.effect or step.webhook else nullcontext():
         updated = update_for(event, names).start(label, own_id=label.id, own_shop=label.shop_id)
         take_effect = prepare_effect(label, step.effect)
-        endpoints = ENDPOINTS.start(shop=label.shop_id) if step.webhook else list
+        endpoints = outbox.ENDPOINTS.start(shop=label.shop_id) if step.webhook else list
     if not updated():
         if ShippingLabel.objects.row_of(label).exists():
             return False
         write_again(label)
     take_effect()
     if step.webhook:
-        events.emit(label, step.webhook, endpoints())
+        emit(label, step.webhook, endpoints())
     return True
 
 
@@ -230,7 +208,7 @@ def write_back(label: ShippingLabel, *, was_bought: bool) -> None:
         prepare_effect(label, effect)()
     event = TRANSITIONS[Event(label.last_event)].webhook if label.last_event else ""
     if event or (label.state == S.GENERATED and not was_bought):
-        events.emit(label, event or "label.generated", ENDPOINTS.rows(shop=label.shop_id))
+        emit(label, event or "label.generated")
 
 
 def prepare_effect(label: ShippingLabel, effect: Effect | None) -> Callable[[], object]:
@@ -239,17 +217,26 @@ def prepare_effect(label: ShippingLabel, effect: Effect | None) -> Callable[[], 
         case None:
             return lambda: None
         case Effect.MADE:
-            publication = parcels.Publication(label)
-            publication.prefetch()
-            return publication.publish
-        case Effect.WITHDRAWN:
-            return lambda: parcels.withdraw(label)
-        case Effect.BROUGHT_BACK:
-            return lambda: parcels.bring_back(label)
+            return parcels.prepare_publication(label)
+        case Effect.WITHDRAWN | Effect.BROUGHT_BACK:
+            return lambda: parcels.show(label, is_withdrawn=effect == Effect.WITHDRAWN)
         case Effect.RELEASED:
             return lambda: parcels.release_numbers(label, label.tracking_numbers)
         case _:
             assert_never(effect)
+
+
+def emit(label: ShippingLabel, event_type: str, endpoints: Sequence[Row] | None = None) -> None:
+    """Write an event of a label for the shop's endpoints: with its numbers or, if it failed, the code of its error."""
+    is_failed = event_type == "label.failed"
+    facts = {
+        "id": label.id,
+        "orderId": label.order_id,
+        "carrierCode": label.carrier_code,
+        "productCode": label.product_code,
+        **({"code": label.error_code} if is_failed else {"trackingNumbers": label.tracking_numbers}),
+    }
+    outbox.tell_all(label.shop_id, [outbox.Event(event_type, label.id, facts)], endpoints)
 
 
 def write_again(label: ShippingLabel) -> None:

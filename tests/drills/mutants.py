@@ -138,16 +138,15 @@ MUTANTS = [
     Mutant(
         "a cancelled label keeps its numbers",
         "labels/lifecycle/states.py",
-        """"All its parcels are cancelled.",
-        effect=Effect.RELEASED,""",
-        """"All its parcels are cancelled.",""",
+        "S.CANCELLED, effect=Effect.RELEASED,",
+        "S.CANCELLED,",
         "parcel",
     ),
     Mutant(
         "a label that stays bought stays hidden",
         "labels/lifecycle/states.py",
-        """stays bought.", effect=Effect.BROUGHT_BACK""",
-        """stays bought.\"""",
+        "target=S.GENERATED, effect=Effect.BROUGHT_BACK",
+        "target=S.GENERATED",
         "label",
     ),
     Mutant(

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from labels.lifecycle import cancelling
-from labels.lifecycle.parcels import COUNTRY_NAMES, Publication
+from labels.lifecycle.parcels import COUNTRY_NAMES, prepare_publication
 from labels.lifecycle.reconciling import reconcile
 from labels.lifecycle.states import Event, move
 from labels.models import LabelState, ShippingLabel
@@ -62,9 +62,7 @@ def found(caller: Caller, label: ShippingLabel) -> list[Response]:
 
 def publish(label: ShippingLabel) -> None:
     with transaction.atomic():
-        publication = Publication(label)
-        publication.prefetch()
-        publication.publish()
+        prepare_publication(label)()
 
 
 def ids(response: Response) -> list[str]:

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from config.desk.pasted import decoded, is_list, lines
-from labels.lifecycle.parcels import Publication, release_numbers
+from labels.lifecycle.parcels import prepare_publication, release_numbers
 from labels.models import ShippingLabel
 from parcels.models import Parcel
 from shops.models import Shop
@@ -80,9 +80,7 @@ def shop(db: None) -> Shop:
 def bought(shop: Shop, *numbers: str, **facts: Any) -> ShippingLabel:
     own: dict[str, Any] = {"tracking_numbers": list(numbers), "weights_kg": ["1.5"] * len(numbers)}
     label: ShippingLabel = LabelFactory(shop=shop, **own | facts)
-    publication = Publication(label)
-    publication.prefetch()
-    publication.publish()
+    prepare_publication(label)()
     return label
 
 

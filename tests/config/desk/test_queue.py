@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from labels.lifecycle.parcels import Publication
+from labels.lifecycle.parcels import prepare_publication
 from labels.models import ShippingLabel
 from parcels.figures.counting import recount
 from parcels.models import Parcel, TrackingNumber
@@ -52,9 +52,7 @@ def label(chance: random.Random, shop: Shop, now: datetime) -> tuple[ShippingLab
     made = LabelFactory(shop=shop, state=state, error_code=code, **facts)
     if state != "label_generated":
         return made, False
-    publication = Publication(made)
-    publication.prefetch()
-    publication.publish()
+    prepare_publication(made)()
     is_handed_in = chance.random() < 0.5
     if is_handed_in:
         Parcel.objects.filter(id=made.id).update(handed_in_at=ms(at))

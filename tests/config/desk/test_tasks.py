@@ -15,7 +15,7 @@ from django.utils import timezone
 from pypdf import PdfReader
 
 from labels.figures.counting import recount
-from labels.lifecycle.parcels import Publication
+from labels.lifecycle.parcels import prepare_publication
 from labels.models import LabelState, ShippingLabel
 from parcels.models import Parcel
 from shops.models import CarrierContract, Shop
@@ -130,9 +130,7 @@ def world(settings: Any) -> Shop:
     refusal = {"state": LabelState.FAILED, "error_code": "ALPHA_ADDRESS_REJECTED", "carrier_code": "alpha"}
     LabelFactory(shop=shop, request_id=REQUEST, **refusal)
     label: ShippingLabel = LabelFactory(shop=shop, tracking_numbers=[BOUGHT], days_ago=3)
-    publication = Publication(label)
-    publication.prefetch()
-    publication.publish()
+    prepare_publication(label)()
     WebhookDelivery.objects.update(state=DeliveryState.DEAD)
     WebhookEndpoint.objects.update(failing_since=timezone.now())
     recount()
