@@ -25,7 +25,6 @@ from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
 from labels.pdfs import unmerged
 from labels.pdfs.storage import StorageError
 from shops.contracts.bulkhead import BulkheadFullError, NotAskedError
-from shops.contracts.clients import client
 from shops.contracts.conversation import account_of, conversation_about
 from shops.db import clock
 from shops.staff.audit import recording
@@ -151,8 +150,7 @@ def only_parcels(label: ShippingLabel, ranks: Sequence[int]) -> dict[str, Any]:
 def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:
     """Record that no parcel was made, or that none is left, and release the purchase's key. Raise DecisionError."""
     before = label.state
-    outcomes.set_error(label, CarrierUnavailable(label.carrier_code, NOTHING_LEFT))
-    facts = {name: getattr(label, name) for name in outcomes.NO_ERROR} | decided(decided_by)
+    facts = outcomes.set_error(label, CarrierUnavailable(label.carrier_code, NOTHING_LEFT)) | decided(decided_by)
     with transaction.atomic():
         if not move(label, Event.MARKED_NOT_MADE, is_free(), pdf=None, **facts):
             raise NotOpenError
@@ -204,9 +202,7 @@ def can_be_asked(label: ShippingLabel) -> bool:
     if label.state in IN_CANCELLATION:
         return not label.is_cancellation_overdue
     is_open = label.state in OPEN and label.state != LabelState.INCOMPLETE
-    return is_open and bool(
-        label.reservation_number or client(label.carrier_code, is_test=label.shop.is_test).can_be_asked
-    )
+    return is_open and bool(label.reservation_number or outcomes.has_search(label))
 
 
 def reconcile_now(*, label: ShippingLabel, asked_by: AbstractBaseUser) -> ShippingLabel:

@@ -6,8 +6,9 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from carriers.errors import CarrierError, OutcomeUnknown
-from labels.lifecycle import outcomes
-from labels.lifecycle.states import Event
+from labels.lifecycle.db_retry import with_db_retry
+from labels.lifecycle.outcomes import set_error
+from labels.lifecycle.states import Event, move
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel, lease
 from shops.db import clock
 
@@ -44,12 +45,8 @@ def hold(label: ShippingLabel, until: datetime | None = None) -> None:
     """
     again_at = until or clock.now() + ASK_AGAIN_AFTER
     if label.state == LabelState.PURCHASING:
-        fail_own(
-            label,
-            Event.INTERRUPTED,
-            OutcomeUnknown(label.carrier_code, "the purchase was interrupted"),
-            ask_again_at=again_at,
-        )
+        error = OutcomeUnknown(label.carrier_code, "the purchase was interrupted")
+        fail_own(label, Event.INTERRUPTED, error, ask_again_at=again_at)
     else:
         schedule(label, again_at)
 
@@ -60,11 +57,11 @@ def schedule(label: ShippingLabel, again_at: datetime | None, **facts: Any) -> N
     own.update(leased_until=clock.now(), ask_again_at=again_at, **facts)
 
 
-def fail_own(label: ShippingLabel, event: Event, error: CarrierError, **facts: Any) -> bool:
-    """Fail a purchase unless this process has lost its lease; tell if it did.
+def fail_own(label: ShippingLabel, event: Event, error: CarrierError, **facts: Any) -> None:
+    """Write down that there is no label, after the client's request is over, unless this process has lost its lease.
 
     While a process was suspended, the purchase may have been settled, decided or taken by another.
     """
-    facts |= {"leased_until": clock.now()}
-    held = label.leased_until
-    return outcomes.fail_afterwards(label, event, error, Q(leased_until=held), **facts)
+    is_held = Q(leased_until=label.leased_until)
+    facts |= set_error(label, error) | {"leased_until": clock.now()}
+    with_db_retry(lambda: move(label, event, is_held, **facts))

@@ -32,6 +32,7 @@ CAME_LATE = "its label came after the order had been settled, and is cancelled"
 # Only then does alpha's search find each parcel that was made.
 SEARCH_DELAY = timedelta(hours=1)
 MERGE_AGAIN_AFTER = timedelta(minutes=1)
+NO_ERROR = {"error_code": "", "error_message": "", "error_status": None}
 RESERVATION_LENGTH = ShippingLabel._meta.get_field("reservation_number").max_length
 logger = logging.getLogger("labels.purchase")
 
@@ -61,13 +62,11 @@ def save_received(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: 
     try:
         is_saved = with_db_retry(lambda: move(label, Event.BOUGHT, **facts), deadline=deadline)
     except DATABASE_ERRORS as error:
-        logger.critical("label bought and not recorded", extra=bought(label, purchased), exc_info=True)
+        bought = {"label": label.id, "tracking_numbers": ",".join(numbers)}
+        logger.critical("label bought and not recorded", extra=bought, exc_info=True)
         raise not_recorded(label, purchased) from error
     if not is_saved and not ShippingLabel.objects.row_of(label).generated().exists():
         raise came_late(label, purchased)
-
-
-NO_ERROR = {"error_code": "", "error_message": "", "error_status": None}
 
 
 def are_as_ordered(label: ShippingLabel, numbers: Iterable[str]) -> bool:
@@ -86,10 +85,6 @@ def not_as_ordered(label: ShippingLabel, purchased: PurchasedLabel) -> OutcomeUn
     error.made_pdfs, error.reservation_number = purchased.pdfs, purchased.reservation_number
     error.pickup_point = purchased.pickup_point
     return error
-
-
-def bought(label: ShippingLabel, purchased: PurchasedLabel) -> dict[str, str]:
-    return {"label": label.id, "tracking_numbers": ",".join(purchased.tracking_numbers)}
 
 
 def not_recorded(label: ShippingLabel, purchased: PurchasedLabel) -> PurchaseFailedError:
@@ -168,8 +163,9 @@ def publish(label: ShippingLabel, *, deadline: float | None = None) -> ShippingL
 
 def fail_during_request(label: ShippingLabel, error: CarrierError) -> PurchaseFailedError:
     """Write down what the client is answered with, and return it; the reconciliation may go on at once."""
+    answer = set_error(label, error)
     try:
-        with_db_retry(lambda: save_failure(label, error))
+        with_db_retry(lambda: save_failure(label, error, answer))
     except DATABASE_ERRORS:
         logger.exception("failure not recorded", extra={"label": label.id, "reason": error.code})
     if label.state != LabelState.FAILED:
@@ -178,13 +174,12 @@ def fail_during_request(label: ShippingLabel, error: CarrierError) -> PurchaseFa
 
 
 @transaction.atomic
-def save_failure(label: ShippingLabel, error: CarrierError) -> None:
+def save_failure(label: ShippingLabel, error: CarrierError, answer: dict[str, Any]) -> None:
     """Write a failure to the row, beside what others have found out of it meanwhile."""
-    row = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).only(*FOUND_OUT).first() or label
+    locked = ShippingLabel.objects.row_of(label).select_for_update(of=("self",))
+    row = locked.only("id", "shop", "state", "tracking_numbers").first() or label
     numbers = unique(row.tracking_numbers, error.made_numbers)
-    set_error(label, error)
-    facts: dict[str, Any] = {name: getattr(label, name) for name in NO_ERROR}
-    facts |= {"tracking_numbers": numbers, "ask_again_at": None}
+    facts = answer | {"tracking_numbers": numbers, "ask_again_at": None}
     if error.reservation_number:
         facts["reservation_number"] = fitting(error.reservation_number)
     if error.pickup_point:
@@ -199,32 +194,22 @@ def save_failure(label: ShippingLabel, error: CarrierError) -> None:
     else:
         event = Event.REFUSED
         # A failure of the carrier's own is its word that nothing was made, and yet it is asked once more.
-        if (
-            isinstance(error, CarrierUnavailable)
-            and error.carrier_code
-            and client(label.carrier_code, is_test=label.shop.is_test).can_be_asked
-        ):
+        if isinstance(error, CarrierUnavailable) and error.carrier_code and has_search(label):
             facts["ask_again_at"] = label.leased_until + SEARCH_DELAY
     if not move(label, event, **facts) and row.state == LabelState.FAILED:
         save_late(label, error.made_numbers)
 
 
-FOUND_OUT = ("id", "shop", "state", "tracking_numbers")
+def has_search(label: ShippingLabel) -> bool:
+    """Tell if the label's carrier can be asked for parcels by their reference."""
+    return client(label.carrier_code, is_test=label.shop.is_test).can_be_asked
 
 
-def fail_afterwards(label: ShippingLabel, event: Event, error: CarrierError, *guards: Any, **facts: Any) -> bool:
-    """Write down that there is no label, after the client's request is over; tell if it was written."""
-    set_error(label, error)
-    facts |= {name: getattr(label, name) for name in NO_ERROR}
-    return with_db_retry(lambda: move(label, event, *guards, **facts))
-
-
-def set_error(label: ShippingLabel, error: CarrierError) -> None:
-    """Describe the purchase's end by an error, as the client reads it."""
+def set_error(label: ShippingLabel, error: CarrierError) -> dict[str, Any]:
+    """Describe the purchase's end by an error, as the client reads it; return what the row is to say of it."""
     failure = CarrierFailedError(error, has_key=label.idempotency_key is not None)
-    label.error_code = error.code
-    label.error_message = str(failure.detail)
-    label.error_status = failure.status_code
+    label.error_code, label.error_message, label.error_status = error.code, str(failure.detail), failure.status_code
+    return {name: getattr(label, name) for name in NO_ERROR}
 
 
 def end_lease(label: ShippingLabel, **facts: Any) -> None:

@@ -42,6 +42,19 @@ def test_a_lasting_database_outage_is_answered_with_the_known_outcome(
     assert (caught.value.public_code, caught.value.status_code) == (code, status)
 
 
+def test_a_refusal_is_answered_as_it_is_though_its_row_cannot_be_read(
+    contract: CarrierContract, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object) -> None:
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(outcomes, "save_failure", away)
+    monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", 0)
+    with pytest.raises(PurchaseFailedError) as caught:
+        buy(reference="FAULT 38")
+    assert (caught.value.public_code, caught.value.status_code) == ("ALPHA_ADDRESS_REJECTED", 400)
+
+
 class Clock:
     """A stand-in for the module `time`, whose time passes only during sleeps."""
 
