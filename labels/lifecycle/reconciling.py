@@ -1,30 +1,42 @@
 """Brings labels that nobody works on as far as possible: purchases, cancellations, and what was made too much.
 
-It can run at any time, on any number of machines at once.
+It can run at any time, on any number of machines at once. A carrier is asked about a purchase whose end is not known,
+and nothing is bought again.
 """
 
 import logging
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
 
 from carriers import CARRIERS
-from carriers.errors import CarrierError, CarrierUnavailable
+from carriers.client import Service
+from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.http.messages import UnreadableError
+from carriers.shipment import DEFAULT_FORMAT, PurchasedLabel
 from labels.lifecycle import cancelling, outcomes
-from labels.lifecycle.asking import ask
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle.leases import ASK_AGAIN_AFTER, due, fail_own, hold, schedule, take
 from labels.lifecycle.states import Event
 from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, STORED, LabelState, ShippingLabel, settle_wait
-from labels.pdfs import recovery
+from labels.pdfs import recovery, unmerged
 from labels.pdfs.storage import StorageError
-from shops.contracts.clients import client
-from shops.contracts.conversation import NoAccountError
+from shops.contracts.conversation import Conversation, NoAccountError, conversation_about
+from shops.contracts.models import CarrierContract
 from shops.db import clock
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 
+# The pause before a purchase that failed is looked for once more, until a later one is found as well.
+LAST_QUESTION_AFTER = timedelta(days=1)
+STOP_ASKING_AFTER = timedelta(days=7)
+NOT_MADE = "the purchase was interrupted, and nothing was made"
+CANCELLED = "the purchase was interrupted, and its parcels, found without their PDF, were cancelled"
+NOT_CANCELLED = "its parcels were found without their PDF, and could not be cancelled"
 NOT_USED = "no label came of it; what was made is not used, and is not billed"
 SURPLUS = "The carrier made %s too, which could not be cancelled: cancel it there, or it is paid for."
 logger = logging.getLogger("labels.reconciling")
@@ -83,7 +95,7 @@ def settle(label: ShippingLabel) -> None:
         cancel_surplus(label)
     elif label.state != LabelState.FAILED and record_stored(label):
         store(label)
-    elif label.reservation_number or client(label.carrier_code, is_test=label.shop.is_test).can_be_asked:
+    elif label.reservation_number or outcomes.has_search(label):
         ask(label)
     elif CARRIERS[label.carrier_code].bills_unused_labels:
         hold(label)
@@ -141,3 +153,134 @@ def cancel_surplus(label: ShippingLabel) -> None:
         schedule(label, clock.now() + ASK_AGAIN_AFTER)
     else:
         schedule(label, None, staff_notice=SURPLUS % ", ".join(label.left_of_surplus))
+
+
+# --- Questions to the carrier about a purchase ---
+
+
+def ask(label: ShippingLabel) -> None:
+    """Fetch the PDF by the reservation number or, without one, look for the parcels by the carrier's reference."""
+    is_over = label.state == LabelState.FAILED
+    has_all = not is_over and label.reservation_number and outcomes.are_as_ordered(label, label.tracking_numbers)
+    try:
+        with conversation_about(label, Service.REPRINTS if has_all else Service.CANCELLATION) as talk:
+            if has_all:
+                fetch(label, talk, tuple(label.tracking_numbers))
+                return
+            # First, as the search may catch up between the two questions.
+            control_id = control_for(label)
+            is_caught_up = bool(control_id and talk.carrier.find_by_reference(control_id, talk.credentials))
+            found = talk.carrier.find_by_reference(label.id, talk.credentials)
+            settle_found(label, talk, found, is_believed=is_caught_up)
+    except (CarrierError, NoAccountError) as error:
+        logger.warning("carrier not asked", extra={"label": label.id, "reason": type(error).__name__})
+        hold(label)
+
+
+def control_for(label: ShippingLabel) -> str:
+    """Return the id of a label that the search must find if it is to be believed that it does not find this one.
+
+    That is one bought since on the same account, after the wait in which a search may be late. There is none where a
+    number is known. Nor is there one where the label does not tell its account and the contract has changed: the
+    parcels may have been made on the old one.
+    """
+    wait = timedelta(seconds=max(settings.RECONCILE_WAIT_S, settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S))
+    is_early = clock.now() < label.created_at + wait
+    if is_early or label.tracking_numbers:
+        return ""
+    accounts = {label.account_number}
+    if not label.account_number:
+        contract = CarrierContract.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
+        if contract is None or contract.updated_at > label.created_at:
+            return ""
+        accounts.add(contract.account_number)
+    of_shop = ShippingLabel.objects.for_shop(label.shop_id)
+    bought = of_shop.filter(carrier_code=label.carrier_code, account_number__in=accounts).generated()
+    purchase_ended_at = label.created_at + timedelta(seconds=settings.CARRIER_TIMEOUT)
+    since = bought.filter(id__gt=label.id, created_at__gt=purchase_ended_at).order_by("id")
+    return since.values_list("id", flat=True).first() or ""
+
+
+def settle_found(label: ShippingLabel, talk: Conversation, found: tuple[str, ...], *, is_believed: bool) -> None:
+    """Settle a purchase by what the carrier finds of it."""
+    numbers = all_numbers(label, found)
+    if label.state == LabelState.FAILED:
+        cancel_late(label, talk, found, is_believed=is_believed)
+    elif numbers and label.reservation_number:
+        fetch(label, talk, numbers)
+    elif numbers and (content := recovery.pdf(label)):  # the shop may have it
+        outcomes.save_received(label, PurchasedLabel(numbers, unmerged.parts(content)))
+        outcomes.publish(label)
+    elif numbers:
+        cancel_found(label, talk, numbers)
+    elif found:
+        leave(label, outcomes.NOT_AS_ORDERED, found)
+    elif is_believed:
+        error = CarrierUnavailable(label.carrier_code, NOT_MADE)
+        fail_own(label, Event.NOT_FOUND, error, ask_again_at=clock.now() + LAST_QUESTION_AFTER)
+    else:
+        hold(label)
+
+
+def all_numbers(label: ShippingLabel, found: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a number for each parcel, in their order; none at all if there are more or fewer than were ordered.
+
+    They are those found or, where a search does not show as many, those known before.
+    """
+    count, known = len(label.weights_kg), dict.fromkeys(label.tracking_numbers)
+    if len(found) == count:
+        return found
+    return tuple(known) if len(known) == count and known.keys() >= set(found) else ()
+
+
+def fetch(label: ShippingLabel, talk: Conversation, numbers: tuple[str, ...]) -> None:
+    """Finish a label whose numbers and reservation came without its PDF."""
+    pdf = talk.carrier.fetch_label(label.reservation_number, talk.credentials, label.label_format or DEFAULT_FORMAT)
+    outcomes.save_received(label, PurchasedLabel(numbers, {"label": pdf}, reservation_number=label.reservation_number))
+    outcomes.publish(label)
+
+
+def cancel_found(label: ShippingLabel, talk: Conversation, numbers: tuple[str, ...]) -> None:
+    """Cancel parcels that have no PDF and can get none; the purchase counts as not made when all are cancelled.
+
+    What can't be cancelled is left to a person with its numbers, and tried again for an hour: the carrier may know a
+    parcel by its reference before it can cancel it.
+    """
+    if not cancelling.begin_for_found(label):
+        return
+    if not label.is_cancellation_overdue and not cancelling.cancel_parcels(label, talk, numbers):
+        facts: dict[str, Any] = {"tracking_numbers": [], "pdf": None, "ask_again_at": clock.now() + LAST_QUESTION_AFTER}
+        fail_own(label, Event.VOIDED, CarrierUnavailable(label.carrier_code, CANCELLED), **facts)
+    else:
+        leave(label, NOT_CANCELLED, numbers)
+
+
+def leave(label: ShippingLabel, problem: str, found: tuple[str, ...]) -> None:
+    """Leave a purchase to a person, with all its numbers."""
+    numbers = outcomes.unique(label.tracking_numbers, found)
+    error = OutcomeUnknown(label.carrier_code, problem, made_numbers=tuple(numbers))
+    again_at = clock.now() + ASK_AGAIN_AFTER
+    fail_own(label, Event.FOUND, error, tracking_numbers=numbers, ask_again_at=again_at)
+
+
+def cancel_late(label: ShippingLabel, talk: Conversation, found: tuple[str, ...], *, is_believed: bool) -> None:
+    """Cancel what is found, or is known, of a purchase that has failed; it is a person's if that can't be done.
+
+    A search that is not to be believed is made again each day, for a week.
+    """
+    numbers = outcomes.unique(label.tracking_numbers, found)
+    left = [number for number in numbers if number not in label.cancelled_numbers]
+    if left:
+        logger.error("parcels found of a failed purchase", extra={"label": label.id, "numbers": ",".join(left)})
+        if not cancelling.begin_for_found(label):
+            return
+        if label.is_cancellation_overdue or cancelling.cancel_parcels(label, talk, left):
+            leave(label, NOT_CANCELLED, tuple(numbers))
+            return
+        if len(label.cancelled_numbers) < len(label.weights_kg):  # the search shows no more at a time
+            schedule(label, clock.now() + ASK_AGAIN_AFTER)
+            return
+    now, asks_last_at = clock.now(), label.created_at + LAST_QUESTION_AFTER
+    if not is_believed and asks_last_at <= now < label.created_at + STOP_ASKING_AFTER:
+        asks_last_at = now + LAST_QUESTION_AFTER
+    schedule(label, asks_last_at if now < asks_last_at else None)

@@ -109,14 +109,14 @@ MUTANTS = [
     ),
     Mutant(
         "not found is believed at once",
-        "labels/lifecycle/asking.py",
+        "labels/lifecycle/reconciling.py",
         "is_early = clock.now() < label.created_at + wait",
         "is_early = False",
         "writer-late",
     ),
     Mutant(
         "not found is believed without a control",
-        "labels/lifecycle/asking.py",
+        "labels/lifecycle/reconciling.py",
         "is_believed=is_caught_up",
         "is_believed=bool(control_id)",
         "search-late",
