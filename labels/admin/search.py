@@ -7,7 +7,8 @@ from django.db import models
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Cast
 
-from labels.models import UNFINISHED, ShippingLabel, any_of
+from labels.models import UNFINISHED, ShippingLabel
+from shops.db.querysets import any_of
 from shops.staff.search import LISTED, RowSearch, begin_with, in_any_case, spellings
 
 TRACKING_NUMBER = re.compile(r"[A-Za-z0-9]{1,35}")

@@ -2,7 +2,6 @@
 
 from labels.figures.models import LabelFigure
 from labels.models.label import ShippingLabel, total_kg
-from labels.models.label_queries import ShippingLabelQuerySet, any_of
 from labels.models.label_states import (
     CANCEL_TIMEOUT,
     IN_CANCELLATION,
@@ -12,6 +11,7 @@ from labels.models.label_states import (
     UNBILLED,
     UNFINISHED,
     LabelState,
+    ShippingLabelQuerySet,
     lease,
     settle_wait,
 )
@@ -30,7 +30,6 @@ __all__ = [
     "LabelState",
     "ShippingLabel",
     "ShippingLabelQuerySet",
-    "any_of",
     "lease",
     "settle_wait",
     "total_kg",

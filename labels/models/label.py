@@ -8,8 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from labels import ids
-from labels.models.label_queries import ShippingLabelQuerySet
-from labels.models.label_states import CANCEL_TIMEOUT, STORED, LabelState
+from labels.models.label_states import CANCEL_TIMEOUT, STORED, LabelState, ShippingLabelQuerySet
 from shops.api.request_ids import current_request_id
 from shops.contracts.models import CARRIER_CHOICES
 from shops.db import clock

@@ -1,12 +1,18 @@
-"""The states of a label, the groups of them that are asked for together, and how long each may last."""
+"""The states of a label, how long each may last, and the ways to find labels by them."""
 
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Self
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
 from carriers import CARRIERS
 from shops.db import clock
+from shops.db.querysets import ForShop
+
+if TYPE_CHECKING:
+    from labels.models.label import ShippingLabel
 
 
 class LabelState(models.TextChoices):
@@ -46,3 +52,49 @@ def lease(begins_at: datetime | None = None, *, calls: int = 1) -> datetime:
 def settle_wait() -> timedelta:
     """Return the time after which an order without a PDF settles itself, if what was made of it costs nothing."""
     return timedelta(seconds=settings.SETTLE_WAIT_S)
+
+
+class ShippingLabelQuerySet(ForShop):
+    """Ways to find labels."""
+
+    def row_of(self, label: "ShippingLabel") -> Self:
+        """The label's own row, by its shop too: a database that is partitioned by shop searches one partition."""
+        return self.for_shop(label.shop_id).filter(id=label.id)
+
+    def generated(self) -> Self:
+        return self.filter(state=LabelState.GENERATED)
+
+    def cancellable(self) -> Self:
+        """Labels that a shop may cancel, and those that are cancelled or about to be."""
+        return self.filter(state__in=(LabelState.GENERATED, *IN_CANCELLATION, LabelState.CANCELLED))
+
+    def free(self) -> Self:
+        """Labels that no process works on."""
+        return self.filter(leased_until__lt=clock.Now())
+
+    def interrupted(self) -> Self:
+        """Purchases and cancellations that are not over and were never looked at, or are to be looked at at once."""
+        return self.free().filter(state__in=UNFINISHED, ask_again_at=None)
+
+    def to_ask_again(self) -> Self:
+        """Labels of any state that are to be looked at again by now."""
+        return self.free().filter(ask_again_at__lt=clock.Now())
+
+    def needing_decision(self) -> Self:
+        """Live labels that wait for a person; what costs nothing, or is only late, does so at last."""
+        is_late = Q(created_at__lt=clock.Now() - settle_wait() - PERSONS_AFTER)
+        is_open = Q(state__in=OPEN) & ~Q(state=LabelState.PURCHASING, leased_until__gte=clock.Now())
+        is_persons = is_open & ~Q(carrier_code__in=UNBILLED)
+        is_overdue = Q(state__in=IN_CANCELLATION, cancel_requested_at__lt=clock.Now() - CANCEL_TIMEOUT)
+        return self.live().filter(is_persons | is_late & (is_open | Q(state=LabelState.RECEIVED)) | is_overdue)
+
+    def with_notice(self) -> Self:
+        return self.live().exclude(staff_notice="")
+
+    def over(self) -> Self:
+        """Purchases that have ended: nothing is left to do, to ask or to decide."""
+        return self.filter(state__in=OVER)
+
+    def with_tracking_number(self, *numbers: str) -> Self:
+        """Find by any parcel's number."""
+        return self.listing_any_of("tracking_numbers", numbers)

@@ -1,13 +1,9 @@
 """The deposit slips that staff asked carriers for."""
 
-from functools import reduce
-from operator import or_
 from typing import Self
 
 from django.contrib.postgres.indexes import GinIndex
-from django.db import connection, models
-from django.db.models import Q
-from django.db.models.functions import Cast
+from django.db import models
 from django.utils import timezone
 
 from shops.contracts.models import CARRIER_CHOICES
@@ -25,12 +21,8 @@ class DepositSlipQuerySet(ForShop):
     """Ways to find deposit slips."""
 
     def listing(self, *label_ids: str) -> Self:
-        """Find the slips that list any of these labels: along the index on PostgreSQL."""
-        if connection.features.supports_json_field_contains:
-            conditions = [Q(label_ids__contains=[label_id]) for label_id in label_ids]
-            return self.filter(reduce(or_, conditions, Q(pk__in=[])))
-        slips = self.alias(ids_text=Cast("label_ids", models.TextField()))
-        return slips.filter(reduce(or_, [Q(ids_text__contains=f'"{each}"') for each in label_ids], Q(pk__in=[])))
+        """Find the slips that list any of these labels."""
+        return self.listing_any_of("label_ids", label_ids)
 
     def with_pdf(self) -> Self:
         return self.exclude(number="").filter(pdf_removed_at=None)
