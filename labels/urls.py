@@ -2,9 +2,7 @@
 
 from django.urls import path
 
-from labels.checks.views import OrderCheckViewSet
-from labels.points.views import PointViewSet
-from labels.views import LabelViewSet
+from labels.views import LabelViewSet, OrderCheckViewSet, PointViewSet
 from shops.api.paths import TRACKING
 
 ONE = f"{TRACKING[1:]}/shipments/<str:label_id>"

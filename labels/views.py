@@ -1,4 +1,4 @@
-"""The label endpoints, and the PDFs of labels kept in a local folder."""
+"""The endpoints of labels, checks of orders and pickup points, and the PDFs of labels kept in a local folder."""
 
 import logging
 from functools import partial
@@ -8,13 +8,14 @@ from urllib.parse import quote
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
+from rest_framework.exceptions import ValidationError
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
-from rest_framework.viewsets import GenericViewSet
+from rest_framework.viewsets import GenericViewSet, ViewSet
 
-from labels import listing
+from labels import listing, order_check, points
 from labels.idempotency import IdempotencyKey, digest, read_key
 from labels.lifecycle import cancelling, purchase
 from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, is_away
@@ -137,6 +138,36 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         except storage.StorageError as error:
             raise StorageUnavailableError(label) from error
         return LABEL.to_representation(label) | {"labelUrl": url}
+
+
+class OrderCheckViewSet(ViewSet):
+    """Orders that are only checked."""
+
+    http_method_names = ["post"]
+
+    def create(self, request: Request) -> Response:
+        """Answer what would refuse the order; buy nothing."""
+        read_query(request)
+        body, sender_address = sent_body(request), cast("Shop", request.user).sender_address
+        if not isinstance(body, dict):
+            read_order(body, sender_address=sender_address)
+            raise ValidationError
+        self.headers = ignored_header(body, sender_address=sender_address)
+        shop_id = str(request.user.pk)
+        return Response(order_check.check(shop_id=shop_id, body=body, sender_address=sender_address))
+
+
+class PointViewSet(ViewSet):
+    """The pickup points of a shop's products."""
+
+    http_method_names = ["get", "head"]
+
+    def find(self, request: Request) -> Response:
+        """Answer the points near a place that an order would be sold to, nearest first."""
+        search = read_query(request, points.PointQuerySerializer)
+        shop = cast("Shop", request.user)
+        near = points.find(shop_id=shop.id, sender_address=shop.sender_address, search=search)
+        return Response(points.as_json(near, search["limit"]))
 
 
 def found(labels: QuerySet[ShippingLabel], label_id: str) -> ShippingLabel:

@@ -49,11 +49,10 @@ ANY_DATABASE = {
         "config/desk": "test_languages test_looks test_tasks",
         "config/login": "test_devices test_passwords test_second_factor test_sessions test_sign_on",
         "docs": "test_pages",
-        "labels": "test_accounts test_folder test_idempotency_failures test_metrics test_needles test_word_back",
+        "labels": "test_accounts test_folder test_idempotency_failures test_metrics test_needles test_order_check"
+        " test_points test_word_back",
         "labels/admin": "test_adopting test_cancelling test_deciding test_page test_pdf test_printing test_selected"
         " test_slips test_unmerged_pdfs",
-        "labels/checks": "test_checking",
-        "labels/points": "test_finding",
         "parcels/admin": "test_dossier test_page",
         "shops": "test_admin test_contract_admin test_contract_form test_sender_address_command test_sender_form",
         "shops/webhooks": "test_admin test_public_addresses test_signing",

@@ -21,7 +21,7 @@ from config.docs.openapi.views import FILE
 from labels.customs import MAX_ITEMS, MAX_WEIGHT_KG
 from labels.ids import LABEL_ID_LENGTH
 from labels.order_rules import MAX_PARCELS
-from labels.points.serializers import MAX_KG, MAX_LIMIT, PICKUP_PRODUCTS, WEEKDAYS
+from labels.points import MAX_KG, MAX_LIMIT, PICKUP_PRODUCTS, WEEKDAYS
 from labels.serializers import MAX_REFERENCE_LENGTH
 from parcels.models import MAX_KEY_LENGTH
 from parcels.queries import SEARCH_LIMIT

@@ -1,23 +1,34 @@
-"""The query of a search for pickup points, and a point as a shop sees it."""
+"""Pickup points near a place: the query, the search on the contract that an order would be bought on, the answer."""
 
 # ruff: noqa: N815 - the public names are camelCase
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from rest_framework import serializers
+from prometheus_client import Counter
+from rest_framework.exceptions import ValidationError
 
-from carriers.pickup_points import FoundPoints
+from carriers import shipping_day
+from carriers.client import Service
+from carriers.errors import CarrierError, CarrierUnavailable
+from carriers.pickup_points import SEARCH_FRESH_S, FoundPoints, PointQuery
 from carriers.products import PRODUCTS
 from carriers.shipment import PickupPoint
 from labels.order_rules import day_in, late_faults
+from labels.orders import check_product, credentials_on
 from labels.serializers import as_number
+from shops.api.errors.exceptions import CarrierFailedError
 from shops.api.field_faults import Fault
 from shops.api.query_fields import ChoiceParameter, QuerySerializer, WholeNumberParameter
 from shops.api.serializer_fields import DateField, StringField
 from shops.contracts.addresses import CountryField, TextField
+from shops.contracts.bulkhead import BulkheadFullError, bulkhead
+from shops.contracts.clients import client
+from shops.contracts.models import CarrierContract
 
 PICKUP_PRODUCTS: Final = tuple(product.code for product in PRODUCTS.values() if product.needs_pickup_point)
 MAX_LIMIT: Final = 25
@@ -25,6 +36,13 @@ DEFAULT_LIMIT: Final = 10
 MAX_KG: Final = max(PRODUCTS[code].max_weight_kg for code in PICKUP_PRODUCTS)
 DEFAULT_COUNTRY: Final = "FR"
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+USUAL_ORIGIN = "FR"  # of a shop without a sender address
+USUAL_KG = Decimal(1)  # of a parcel whose weight is not said
+SEARCHES = Counter(
+    "pickup_point_searches_total",
+    "Searches for pickup points that were answered, by where the answer came from.",
+    ["carrier", "source"],
+)
 
 
 class WeightParameter(StringField):
@@ -35,7 +53,7 @@ class WeightParameter(StringField):
     def to_internal_value(self, data: Any) -> Any:
         weight_kg = Decimal(data) if self.form.fullmatch(data) else Decimal(0)
         if not 0 < weight_kg <= MAX_KG:
-            raise serializers.ValidationError(f"must be above 0 and at most {MAX_KG} kilograms.")
+            raise ValidationError(f"must be above 0 and at most {MAX_KG} kilograms.")
         return weight_kg
 
 
@@ -87,6 +105,56 @@ class PointQuerySerializer(QuerySerializer):
         if WeightParameter.form.fullmatch(weight) and Decimal(weight) > product.max_weight_kg:
             limit = f"must be above 0 and at most {product.max_weight_kg} kilograms for {product.code}."
             yield ["weight"], limit
+
+
+def find(*, shop_id: str, sender_address: dict[str, str] | None, search: dict[str, Any]) -> FoundPoints:
+    """Return the points that the order would be sold to; `search` is the validated query. Raise ApiError."""
+    product = PRODUCTS[search["product_code"]]
+    contract = CarrierContract.find(shop_id=shop_id, carrier_code=product.carrier)
+    contract = check_product(contract, {"carrier_code": product.carrier, "product_code": product.code})
+    origin = (sender_address or {}).get("countryCode", USUAL_ORIGIN)
+    weight_kg, country_code = search["weight_kg"], search["country_code"]
+    route = product.route(origin, country_code, weight_kg or USUAL_KG, contract.override(product.code))
+    if route is None:
+        raise ValidationError({"countryCode": f"{product.code} does not go from {origin} to {country_code}."})
+    query = PointQuery(
+        product_code=product.code,
+        carrier_code=route.carrier_code,
+        country_code=country_code,
+        zip_code=search["zip"],
+        city=search["city"],
+        day=search.get("ship_on") or shipping_day.now().date(),
+        address1=search["address1"],
+        weight_kg=weight_kg,
+    )
+    began_at = datetime.now(UTC)
+    try:
+        credentials = credentials_on(contract, product.code)
+        carrier = client(product.carrier, is_test=contract.is_test)
+        found = carrier.find_points(query, credentials, admitted(product.carrier, is_test=contract.is_test))
+    except CarrierError as error:
+        raise CarrierFailedError(error) from error
+    if not contract.is_test:
+        SEARCHES.labels(product.carrier, source_of(found, began_at=began_at)).inc()
+    return found
+
+
+@contextmanager
+def admitted(carrier_code: str, *, is_test: bool) -> Iterator[None]:
+    """Ask the carrier within the bulkhead of its point service; raise CarrierUnavailable where that is full."""
+    try:
+        with bulkhead.enter(carrier_code, Service.PICKUP_POINTS, is_test=is_test):
+            yield
+    except BulkheadFullError as error:
+        raise CarrierUnavailable(carrier_code, "too many searches at a time") from error
+
+
+def source_of(found: FoundPoints, *, began_at: datetime) -> str:
+    """Return where the answer to a search came from that began then, by its age."""
+    if found.asked_at >= began_at:
+        return "carrier"
+    is_fresh = datetime.now(UTC) - found.asked_at < timedelta(seconds=SEARCH_FRESH_S)
+    return "memory" if is_fresh else "stand_in"  # the memory of up to a day, as the carrier was down
 
 
 def as_json(found: FoundPoints, limit: int) -> dict[str, Any]:
