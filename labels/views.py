@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote
 
+from django.core.signing import BadSignature
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from rest_framework.exceptions import ValidationError
@@ -201,7 +202,7 @@ class LabelFileView(APIView):
     def get(self, request: Request, signed_name: str) -> HttpResponse:
         try:
             name = storage.name_in_link(signed_name)
-        except storage.LinkError:
+        except BadSignature:
             raise ApiError(LINK_INVALID) from None
         try:
             content = storage.read(name)

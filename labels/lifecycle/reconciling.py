@@ -23,8 +23,7 @@ from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle.leases import ASK_AGAIN_AFTER, due, fail_own, hold, schedule, take
 from labels.lifecycle.states import Event
 from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, STORED, LabelState, ShippingLabel, settle_wait
-from labels.pdfs import recovery, unmerged
-from labels.pdfs.storage import StorageError
+from labels.pdfs import recovery, storage, unmerged
 from shops.contracts.conversation import Conversation, NoAccountError, conversation_about
 from shops.contracts.models import CarrierContract
 from shops.db import clock
@@ -60,7 +59,7 @@ def reconcile(is_stopping: Callable[[], bool] = lambda: False) -> Counter[str]:
             continue
         try:
             settle_on_record(label)
-        except StorageError as error:  # it may hold what was bought: nothing is known without it
+        except storage.StorageError as error:  # it may hold what was bought: nothing is known without it
             logger.warning("storage not asked", extra={"label": label.id, "reason": str(error)})
             hold(label)
         except Exception:  # one label's failure must not keep the others waiting; it is tried again after its lease
@@ -109,8 +108,8 @@ def record_stored(label: ShippingLabel) -> bool:
     if purchased is None:
         return False
     outcomes.save_received(label, purchased)
-    with suppress(StorageError):  # `check_labels` names what is left
-        recovery.forget(label)
+    with suppress(storage.StorageError):  # `check_labels` names what is left
+        storage.delete(recovery.facts_key(label))
     return True
 
 
@@ -134,7 +133,7 @@ def settle_unbilled(label: ShippingLabel) -> None:
         schedule(label, None)
     elif clock.now() < settles_at:
         hold(label, settles_at)
-    elif recovery.pdf(label):
+    elif storage.read(label.pdf_key):
         hold(label)
     else:
         error = CarrierUnavailable(label.carrier_code, NOT_USED)
@@ -208,7 +207,7 @@ def settle_found(label: ShippingLabel, talk: Conversation, found: tuple[str, ...
         cancel_late(label, talk, found, is_believed=is_believed)
     elif numbers and label.reservation_number:
         fetch(label, talk, numbers)
-    elif numbers and (content := recovery.pdf(label)):  # the shop may have it
+    elif numbers and (content := storage.read(label.pdf_key)):  # the shop may have it
         outcomes.save_received(label, PurchasedLabel(numbers, unmerged.parts(content)))
         outcomes.publish(label)
     elif numbers:

@@ -22,12 +22,13 @@ def facts_key(label: ShippingLabel) -> str:
 
 def save(label: ShippingLabel, purchased: PurchasedLabel) -> None:
     """Keep a purchased label in the storage. Raise StorageError."""
+    point = purchased.pickup_point
     facts = {
         "tracking_numbers": purchased.tracking_numbers,
         "reservation_number": purchased.reservation_number,
         "is_customs_form_missing": purchased.is_customs_form_missing,
         "warnings": purchased.warnings,
-        "pickup_point": place_of(purchased.pickup_point),
+        "pickup_point": point and {name: getattr(point, name) for name in PLACE},
     }
     storage.store(label, unmerged.packed(purchased.pdfs))
     storage.write(facts_key(label), json.dumps(facts).encode())
@@ -36,7 +37,7 @@ def save(label: ShippingLabel, purchased: PurchasedLabel) -> None:
 def find(label: ShippingLabel) -> PurchasedLabel | None:
     """Return what the storage keeps of a purchase, if anything. Raise StorageError."""
     content = storage.read(facts_key(label))
-    kept = pdf(label) if content else None
+    kept = storage.read(label.pdf_key) if content else None
     if content is None or kept is None:
         return None
     facts = json.loads(content)
@@ -48,18 +49,3 @@ def find(label: ShippingLabel) -> PurchasedLabel | None:
         warnings=tuple(facts.get("warnings", ())),
         pickup_point=PickupPoint(**facts["pickup_point"]) if facts.get("pickup_point") else None,
     )
-
-
-def place_of(point: PickupPoint | None) -> dict[str, str] | None:
-    """Return the name and the address of a pickup point, as text."""
-    return {name: getattr(point, name) for name in PLACE} if point else None
-
-
-def pdf(label: ShippingLabel) -> bytes | None:
-    """Return what the storage has where the label's PDF belongs, if anything. Raise StorageError."""
-    return storage.read(label.pdf_key)
-
-
-def forget(label: ShippingLabel) -> None:
-    """Remove the file beside the PDF. Raise StorageError."""
-    storage.delete(facts_key(label))

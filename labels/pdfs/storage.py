@@ -11,7 +11,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core import signing
-from django.core.files.storage import Storage, storages
+from django.core.files.storage import storages
 
 from carriers.http.connections import Deadline, within
 from labels.models import ShippingLabel
@@ -31,10 +31,6 @@ class StorageError(Exception):
     """The PDFs can't be reached now; `str()` is the reason in one word, for operators."""
 
 
-class LinkError(Exception):
-    """A link to a PDF is altered, expired or was never made."""
-
-
 def reason(error: Exception) -> str:
     """Name an error by the store's own code (AccessDenied), the system's (ENOSPC), or its class; never by its text."""
     if (response := getattr(error, "response", None)) is not None:  # botocore's
@@ -45,14 +41,9 @@ def reason(error: Exception) -> str:
     return type(error).__name__
 
 
-def pdfs() -> Storage:
+def pdfs() -> Any:
+    """Return the bucket or the folder, which can more than Django's own."""
     return storages["labels"]
-
-
-def failures() -> tuple[type[Exception], ...]:
-    """Return the errors that a storage of this kind raises, asked for when one is raised: boto3 takes long to load."""
-    kinds: tuple[type[Exception], ...] = pdfs().failures  # type: ignore[attr-defined]  # ours have it
-    return kinds
 
 
 def deadline(timeout_s: float | None = None) -> Deadline:
@@ -72,14 +63,14 @@ def listed() -> Iterator[None]:
     """Raise StorageError for what fails in the block; each of its many requests has a deadline of its own."""
     try:
         yield
-    except failures() as error:
+    except pdfs().failures as error:  # asked for when one is raised: boto3 takes long to load
         raise StorageError(reason(error)) from error
 
 
 def check() -> None:
     """Raise StorageError unless the PDFs' storage answers."""
     with reached():
-        pdfs().check()  # type: ignore[attr-defined]  # ours have it
+        pdfs().check()
 
 
 @spans.step("store")
@@ -95,7 +86,7 @@ def store(label: ShippingLabel, pdf: bytes) -> None:
 def write(name: str, content: bytes, *, timeout_s: float | None = None) -> None:
     """Write a file, in place of an earlier one of its name. Raise StorageError."""
     with reached(timeout_s):
-        pdfs().write(name, content)  # type: ignore[attr-defined]  # ours have it
+        pdfs().write(name, content)
 
 
 def remove(label: ShippingLabel) -> None:
@@ -112,7 +103,7 @@ def delete(name: str) -> None:
 def is_stored(name: str) -> bool:
     """Tell if there is a PDF of this name. Raise StorageError."""
     with reached():
-        return pdfs().exists(name)
+        return bool(pdfs().exists(name))
 
 
 def months(root: str = ROOT) -> list[str]:
@@ -129,24 +120,23 @@ def names(month: str) -> set[str]:
 
 def entries(folder: str) -> list[tuple[str, datetime]]:
     """Return the names of all files below a folder, with the times that they were written at. Raise StorageError."""
-    place: Any = pdfs()  # both kinds can
     with listed():
-        return list(place.entries(folder))
+        return list(pdfs().entries(folder))
 
 
 def signed_url(label: ShippingLabel, *, base_url: str) -> str:
     """Return a URL that opens the PDF for 15 minutes; `base_url` is the service's own. Raise StorageError."""
     with reached():
-        url = pdfs().url(label.pdf_key)
+        url: str = pdfs().url(label.pdf_key)
     return (settings.PUBLIC_BASE_URL or base_url).rstrip("/") + url if url.startswith(FILES) else url
 
 
 def name_in_link(signed_name: str) -> str:
-    """Return the name of the PDF that a local signed URL leads to; raise LinkError."""
-    try:
-        return signer.unsign(signed_name, max_age=URL_LIFETIME_S)
-    except signing.BadSignature as error:
-        raise LinkError from error
+    """Return the name of the PDF that a local signed URL leads to.
+
+    Raise BadSignature where it is altered, expired or was never made.
+    """
+    return signer.unsign(signed_name, max_age=URL_LIFETIME_S)
 
 
 def read(name: str) -> bytes | None:
@@ -158,8 +148,7 @@ def read(name: str) -> bytes | None:
 
 def reader() -> Callable[[str], bytes | None]:
     """Return a function that reads files as `read` does, in any thread."""
-    place: Any = pdfs()  # both kinds can
-    content = place.reader()
+    content = pdfs().reader()
 
     def read_one(name: str) -> bytes | None:
         with reached(), suppress(FileNotFoundError):

@@ -5,7 +5,6 @@ Both change meanwhile, so every difference is looked at once more before it is r
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
@@ -24,12 +23,8 @@ NOT_RECORDED = "not recorded"  # bought while the database was away: the storage
 NOT_REMOVED = "not removed"  # the PDF is stored, and the row says that it was removed by its age or on request
 
 
-@dataclass(frozen=True)
-class Difference:
-    """A difference of one of the five kinds, about a label with its shop or a name in the storage."""
-
-    kind: str
-    about: str
+# A difference: its kind of these five, and what it is about, a label with its shop or a name in the storage.
+Difference = tuple[str, str]
 
 
 def check(since: datetime) -> Iterator[Difference]:
@@ -80,7 +75,7 @@ def without_pdf(label_id: str) -> Iterator[Difference]:
     """Look once more at a label whose PDF was not among the names."""
     label = ShippingLabel.objects.only(*FIELDS).get(id=label_id)
     if is_kept(label) and not storage.is_stored(label.pdf_key):
-        yield Difference(NO_PDF, described(label))
+        yield NO_PDF, described(label)
 
 
 def without_label(name: str) -> Iterator[Difference]:
@@ -91,13 +86,13 @@ def without_label(name: str) -> Iterator[Difference]:
     if is_expected or not storage.is_stored(name):
         return
     if label is None or name not in (label.pdf_key, recovery.facts_key(label)):
-        yield Difference(NO_ROW, name)
+        yield NO_ROW, name
     elif name != label.pdf_key:
-        yield Difference(NOT_RECORDED, described(label))
+        yield NOT_RECORDED, described(label)
     elif label.pdf_removed_at:
-        yield Difference(NOT_REMOVED, name)
+        yield NOT_REMOVED, name
     else:
-        yield Difference(NOT_FINISHED, described(label))
+        yield NOT_FINISHED, described(label)
 
 
 def described(label: ShippingLabel) -> str:

@@ -24,9 +24,9 @@ class Command(base.Command):
         since = first_day(options["since"]) if options["since"] else EPOCH
         found: Counter[str] = Counter()
         try:
-            for difference in check(since):
-                self.print(f"{difference.kind}: {difference.about}")
-                found[difference.kind] += 1
+            for kind, about in check(since):
+                self.print(f"{kind}: {about}")
+                found[kind] += 1
         except StorageError as error:
             raise CommandError(f"the storage can't be reached ({error})") from None
         if found:
