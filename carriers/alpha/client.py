@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 
 from carriers.alpha import contract_checks, order_trials, points
 from carriers.alpha import messages as alpha_message
-from carriers.alpha.answers import check_code, number_of, pdf_of, result_of
+from carriers.alpha.answers import OK, check_code, number_of, pdf_of, result_of
 from carriers.alpha.credentials import ACCOUNT_NUMBER, PASSWORD, contract
 from carriers.alpha.messages import SHIPPING_NAMESPACE
 from carriers.alpha.parties import CARRIER, sender
@@ -211,7 +211,8 @@ class Alpha(Carrier):
 
 
 def _read_purchase(answer: Answer, *, count: int, redactor: Redactor) -> PurchasedLabel:
-    result = result_of(answer, alpha_message.PURCHASE, redactor, OutcomeUnknown)
+    # A label is kept whatever the status is that it comes with.
+    result = result_of(replace(answer, status=OK), alpha_message.PURCHASE, redactor, OutcomeUnknown)
     parcels = result.findall("resultMultiParcelValue")
     numbers = tuple(filter(None, map(number_of, parcels)))
     reservation_number = number_of(result, "reservationNumber")
@@ -219,6 +220,8 @@ def _read_purchase(answer: Answer, *, count: int, redactor: Redactor) -> Purchas
     if not len(parcels) == len(set(numbers)) == count:
         problem = "the answer does not name a different number for each parcel"
     try:
+        if answer.status != OK:
+            raise UnreadableError("the answer is not one to this request")
         check_code(result, redactor, is_label=bool(numbers or pdfs), unknown=OutcomeUnknown)
     except UnreadableError as error:
         problem = str(error)

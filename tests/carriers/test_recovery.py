@@ -139,6 +139,21 @@ def test_the_label_of_an_answer_that_contradicts_itself_is_kept(serve: Serve, ol
     assert caught.value.reservation_number == "0042"
 
 
+@pytest.mark.parametrize("status", [201, 202, 302, 400, 500])
+def test_the_label_of_an_answer_with_another_status_is_kept(serve: Serve, status: int) -> None:
+    server = serve(always(http(answer_file("alpha_1_parcels.xml"), status)))
+    with pytest.raises(OutcomeUnknown, match="not one to this request") as caught:
+        client("alpha", server.url).create_label(order("alpha-13"), ALPHA)
+    assert caught.value.made_numbers == tuple(caught.value.made_pdfs) == ("XS000000001FR",)
+    assert caught.value.reservation_number == "0042"
+
+
+def test_a_refusal_with_another_status_leaves_the_outcome_open(serve: Serve) -> None:
+    server = serve(always(http(answer_file("alpha_refusal.xml").replace(b"@CODE@", b"33"), 500)))
+    with pytest.raises(OutcomeUnknown, match="not one to this request"):
+        client("alpha", server.url).create_label(order("alpha-13"), ALPHA)
+
+
 def test_a_label_without_a_number_is_no_refusal(serve: Serve) -> None:
     answer = answer_file("alpha_1_parcels.xml").replace(b"<errorCode>0<", b"<errorCode>33<")
     server = serve(always(http(answer.replace(b"XS000000001FR", b""))))
