@@ -219,9 +219,9 @@ def _read_purchase(answer: Answer, *, count: int, redactor: Redactor) -> Purchas
     pdfs, problem = _pdfs(parcels)
     if not len(parcels) == len(set(numbers)) == count:
         problem = "the answer does not name a different number for each parcel"
+    if answer.status != OK:
+        raise UnreadableError("the answer is not one to this request", numbers, reservation_number, pdfs)
     try:
-        if answer.status != OK:
-            raise UnreadableError("the answer is not one to this request")
         check_code(result, redactor, is_label=bool(numbers or pdfs), unknown=OutcomeUnknown)
     except UnreadableError as error:
         problem = str(error)

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from carriers import pdf
@@ -65,7 +65,7 @@ def read_parcel(answer: Answer, *, redactor: Redactor, index: int, others: tuple
     warnings = tuple(filter(None, map(redactor.text, said)))[:MAX_WARNINGS]
     parcel = Parcel(_number(document), _pdf(parts, "label"), _pdf(parts, "cn23"), warnings)
     errors = errors_of(document, answer.status)
-    if errors and not parcel.number:
+    if errors and not (parcel.number or parcel.label):
         raise error_of(errors, answer.status, redactor, index=index)
     if errors or answer.status != OK or not parcel.number:
         problem = "the answer is neither a label nor a refusal"
@@ -76,7 +76,8 @@ def read_parcel(answer: Answer, *, redactor: Redactor, index: int, others: tuple
     else:
         return parcel
     made = [parcel] if parcel.number else []
-    raise UnreadableError(problem, numbers_of(made), made_pdfs={} if parcel.number in others else pdfs_of(made))
+    name = parcel.number if parcel.number not in ("", *others) else f"parcel-{index + 1}"
+    raise UnreadableError(problem, numbers_of(made), made_pdfs=pdfs_of([replace(parcel, number=name)]))
 
 
 def numbers_of(parcels: Sequence[Parcel]) -> tuple[str, ...]:
@@ -108,15 +109,18 @@ def read_check(answer: Answer, *, redactor: Redactor, index: int = 0) -> None:
 def parts_of(answer: Answer, *documents: str) -> tuple[Mapping[str, bytes], Json]:
     """Return the parts of an answer by their ids, and its JSON; raises UnreadableError or CredentialsRejected.
 
-    `documents` are the ids of the other parts, in their usual order.
+    `documents` are the ids of the other parts, in their usual order: what came of them is kept without any JSON.
     """
+    parts: Mapping[str, bytes] = {}
     try:
         is_multipart = multipart.is_multipart(answer)
         parts = multipart.parts_by_id(answer, (INFOS, *documents)) if is_multipart else {INFOS: answer.body}
         document = document_of(parts.get(INFOS, b""))
     except UnreadableError:
         check_status(answer)
-        raise
+        if not any(map(parts.get, documents)):
+            raise
+        document = {}
     if not messages_of(document):
         check_status(answer)
     return parts, document

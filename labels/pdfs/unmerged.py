@@ -57,7 +57,7 @@ def of_parcels(content: bytes, numbers: list[str]) -> dict[str, bytes]:
 
 def are_kept(label: ShippingLabel) -> bool:
     """Tell if the row has PDFs of a label that is not known to be whole, without reading them."""
-    may_be = label.state in {LabelState.UNKNOWN, LabelState.INCOMPLETE} and label.tracking_numbers != []
+    may_be = label.state in {LabelState.UNKNOWN, LabelState.INCOMPLETE}
     return may_be and ShippingLabel.objects.row_of(label).filter(pdf__isnull=False).exists()
 
 

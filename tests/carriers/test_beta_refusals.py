@@ -175,6 +175,33 @@ def test_a_parcel_in_an_answer_of_http_403_is_not_forgotten(serve: Serve) -> Non
     assert caught.value.made_numbers == tuple(caught.value.made_pdfs) == ("6A12345678901",)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"6A12345678901"', b"null"),
+        (b'{"messages"', b'"messages"'),
+        ("succès".encode(), "succès".encode("latin-1")),
+        (b'"INFOS"', b'"INFOS"} {'),
+    ],
+    ids=["no number", "no object", "no UTF-8", "no JSON"],
+)
+def test_a_pdf_that_comes_without_a_number_is_kept(serve: Serve, old: bytes, new: bytes) -> None:
+    label = LABEL["beta"].partition(b"\r\n\r\n")[2]
+    assert old in label
+    server = serve(always(http(label.replace(old, new), content_type=MULTIPART)))
+    with pytest.raises(OutcomeUnknown) as caught:
+        client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+    assert (caught.value.made_numbers, list(caught.value.made_pdfs)) == ((), ["parcel-1"])
+
+
+def test_an_error_beside_a_pdf_without_a_number_is_no_refusal(serve: Serve) -> None:
+    label = LABEL["beta"].partition(b"\r\n\r\n")[2].replace(b'"6A12345678901"', b"null").replace(b"INFOS", b"ERROR")
+    server = serve(always(http(label.replace(b'"id": "0"', b'"id": "30301"'), content_type=MULTIPART)))
+    with pytest.raises(OutcomeUnknown) as caught:
+        client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+    assert list(caught.value.made_pdfs) == ["parcel-1"]
+
+
 @pytest.mark.parametrize("code", ["30211", "30519", "ROUTING_201", "30000", "40016", "39999"])
 def test_what_an_order_or_a_contract_causes_never_opens_the_circuit_breaker(serve: Serve, code: str) -> None:
     document = {"messages": [{"id": code, "type": "ERROR", "messageContent": "texte"}]}

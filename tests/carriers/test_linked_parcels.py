@@ -55,3 +55,4 @@ def test_one_number_for_two_parcels_leaves_the_outcome_unknown(serve: Serve) -> 
     with pytest.raises(OutcomeUnknown, match="repeats the number") as caught:
         client("beta", server.url).create_label(shipment("beta", 2), CREDENTIALS["beta"])
     assert caught.value.made_numbers == ("6A12345678901",) * 2
+    assert list(caught.value.made_pdfs) == ["6A12345678901", "parcel-2"]

@@ -70,6 +70,22 @@ def test_a_customs_form_is_downloaded_beside_its_label(buyer: Caller, settings: 
     assert read == {f"01-{NUMBERS[0]}.pdf": PDFS[0], f"02-{NUMBERS[0]}-customs-form.pdf": b"%PDF-1.4 form"}
 
 
+def test_what_came_without_a_number_is_downloaded_and_adopted(buyer: Caller, settings: Settings, staff: Client) -> None:
+    body = answer(NUMBERS[0], PDFS[0]).partition(b"\r\n\r\n")[2]
+    with serving(always(http(body.replace(f'"{NUMBERS[0]}"'.encode(), b"null"), content_type=MULTIPART))) as server:
+        settings.CARRIER_ENDPOINTS = settings.CARRIER_ENDPOINTS | {"beta": {"url": server.url}}
+        clients.client.cache_clear()
+        assert_coded(post(buyer, order(PRODUCT["beta"])), 502, "BETA_OUTCOME_UNKNOWN")
+    label = row()
+    assert (label.state, label.tracking_numbers) == ("unknown", [])
+    page = f"{LABELS}{label.id}"
+    assert f'href="{page}/pdf/"' in staff.get(f"{page}/change/").content.decode()
+    with ZipFile(io.BytesIO(staff.get(f"{page}/pdf/").content)) as archive:
+        assert {name: archive.read(name) for name in archive.namelist()} == {"01-parcel-1.pdf": PDFS[0]}
+    assert "Adopted." in decide(staff, label, "adopt", number_1=NUMBERS[0], pdf=upload(pdf_file())).text
+    assert (row().state, row().tracking_numbers) == ("label_generated", NUMBERS[:1])
+
+
 def test_they_are_merged_again_until_it_succeeds(
     unmerged_pdfs: ShippingLabel, buyer: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
