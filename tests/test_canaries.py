@@ -106,10 +106,7 @@ def figures(server: Server) -> bytes:
 def sandbox() -> Iterator[dict[str, str]]:
     with SandboxServer() as server:
         yield {
-            "ALPHA_URL": server.alpha_url,
-            "ALPHA_TRACKING_URL": server.alpha_tracking_url,
-            "ALPHA_POINTS_URL": server.alpha_points_url,
-            "BETA_URL": server.beta_url,
+            **{name: server.urls[name] for name in ("ALPHA_URL", "ALPHA_TRACKING_URL", "ALPHA_POINTS_URL", "BETA_URL")},
             "CARRIER_TIMEOUT": "2",
             "CARRIER_CONCURRENCY": "8",
         }

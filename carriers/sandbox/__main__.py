@@ -10,26 +10,19 @@ from pathlib import Path
 from carriers.sandbox.journeys import DEFAULT_PACE, PACE_HELP, PACE_NAME, pace_of
 from carriers.sandbox.server import SandboxServer
 
+NAMES = (
+    *("alpha shipping", "alpha tracking", "alpha points", "alpha quickcost"),
+    *("beta", "beta points", "beta account", "beta delivery", "beta tracking", "ledger", "help"),
+)
+
 
 def serve(host: str, port: int, ledger: Path | None = None, pace: float = DEFAULT_PACE) -> None:
     """Print the URLs on standard error and serve until SIGINT or SIGTERM, in the main thread."""
     server = SandboxServer(host, port, ledger, pace)
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, lambda *_: server.state.closing.set())
-    lines = (
-        f"alpha shipping  {server.alpha_url}",
-        f"alpha tracking  {server.alpha_tracking_url}",
-        f"alpha points    {server.alpha_points_url}",
-        f"alpha quickcost {server.alpha_quickcost_url}",
-        f"beta            {server.beta_url}",
-        f"beta points     {server.beta_points_url}",
-        f"beta account    {server.beta_account_url}",
-        f"beta delivery   {server.beta_delivery_url}",
-        f"beta tracking   {server.beta_tracking_url}",
-        f"ledger          {server.url}/ledger",
-        f"help            {server.url}/",
-    )
-    sys.stderr.write("\n".join(lines) + "\n")
+    urls = (*server.urls.values(), f"{server.url}/ledger", f"{server.url}/")
+    sys.stderr.writelines(f"{name:<15} {url}\n" for name, url in zip(NAMES, urls, strict=True))
     sys.stderr.flush()
     try:
         server.serve_forever()

@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from carriers.sandbox.control_page import control_page
 from carriers.sandbox.fault_registry import ArmedFault
 from carriers.sandbox.faults import BOTH, fault_named
-from carriers.sandbox.http import Request, Response, json_response, text_response
+from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.journeys import HOME, JOURNEYS
 from carriers.sandbox.parcel import Purchase
 from carriers.sandbox.pickup_points import POINTS
@@ -34,10 +33,6 @@ class ControlError(ValueError):
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
         self.status = status
-
-
-def answer_page(state: State, request: Request) -> Response:
-    return text_response(control_page(request.server_url, state.ledger.pace))
 
 
 def answer_control(state: State, request: Request) -> Response:

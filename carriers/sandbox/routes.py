@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from string import Template
 from urllib.parse import urlsplit
 
 from carriers.sandbox.alpha.points import answer_points as answer_alpha_points
@@ -18,27 +20,34 @@ from carriers.sandbox.beta.points import LOOK_UP, SEARCH
 from carriers.sandbox.beta.points import answer_points as answer_beta_points
 from carriers.sandbox.beta.shipping import BLOCKS, BUY, CHECK, answer_beta
 from carriers.sandbox.beta.timeline import TIMELINE, answer_timeline
-from carriers.sandbox.control import CONTROL_PATHS, answer_control, answer_page
+from carriers.sandbox.control import CONTROL_PATHS, answer_control
 from carriers.sandbox.corruption import REDIRECTED_PATH
-from carriers.sandbox.http import Request, Response, json_response
+from carriers.sandbox.faults import fault_table
+from carriers.sandbox.http import Request, Response, json_response, text_response
+from carriers.sandbox.journeys import JOURNEYS
 from carriers.sandbox.state import State
 
-ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, ALPHA_POINTS_PATH = "/alpha/shipping", "/alpha/tracking", "/alpha/points"
-ALPHA_QUICKCOST_PATH = "/alpha/quickcost"
-BETA_PATH, BETA_POINTS_PATH = "/beta/2.0", "/beta/points"
-BETA_ACCOUNT_PATH = f"/beta/account/{INFORMATION}"
-BETA_DELIVERY_PATH = f"/beta/delivery/{DELIVERY}"
-BETA_TRACKING_PATH = f"/beta/tracking/{TIMELINE}"
-
-
+# By the setting that takes each one's URL.
+PATHS = {
+    "ALPHA_URL": "/alpha/shipping",
+    "ALPHA_TRACKING_URL": "/alpha/tracking",
+    "ALPHA_POINTS_URL": "/alpha/points",
+    "ALPHA_QUICKCOST_URL": "/alpha/quickcost",
+    "BETA_URL": "/beta/2.0",
+    "BETA_POINTS_URL": "/beta/points",
+    "BETA_ACCOUNT_URL": f"/beta/account/{INFORMATION}",
+    "BETA_DELIVERY_URL": f"/beta/delivery/{DELIVERY}",
+    "BETA_TRACKING_URL": f"/beta/tracking/{TIMELINE}",
+}
+HELP = Template(Path(__file__).with_name("help.txt").read_text(encoding="utf-8"))
 BETA: dict[str, Callable[[State, Request], Response]] = {
     **{
-        f"{BETA_POINTS_PATH}/{operation}": partial(answer_beta_points, operation=operation)
+        f"{PATHS['BETA_POINTS_URL']}/{operation}": partial(answer_beta_points, operation=operation)
         for operation in (SEARCH, LOOK_UP)
     },
-    BETA_ACCOUNT_PATH: answer_information,
-    BETA_DELIVERY_PATH: answer_delivery,
-    BETA_TRACKING_PATH: answer_timeline,
+    PATHS["BETA_ACCOUNT_URL"]: answer_information,
+    PATHS["BETA_DELIVERY_URL"]: answer_delivery,
+    PATHS["BETA_TRACKING_URL"]: answer_timeline,
     **{f"/beta/{version}/{DEPOSIT_SLIP}": answer_deposit_slip for version in BLOCKS},
     **{
         f"/beta/{version}/{operation}": partial(answer_beta, operation=operation, block=block)
@@ -59,12 +68,23 @@ def _answer_beta(state: State, request: Request) -> Response:
         return json_response({"error": "Bad Request", "message": str(error)}, status)
 
 
+def urls(server_url: str) -> dict[str, str]:
+    """Return the settings that connect a service."""
+    return {name: server_url + path for name, path in PATHS.items()}
+
+
+def _explain(state: State, request: Request) -> Response:
+    settings = "\n".join(f"  {name}={url}" for name, url in urls(request.server_url).items())
+    pace, journeys = f"{state.ledger.pace:g}", ", ".join(JOURNEYS)
+    return text_response(HELP.substitute(settings=settings, pace=pace, journeys=journeys, faults=fault_table()))
+
+
 HANDLERS: dict[str, Callable[[State, Request], Response]] = {
-    "/": answer_page,
-    ALPHA_SHIPPING_PATH: answer_shipping,
-    ALPHA_TRACKING_PATH: answer_tracking,
-    ALPHA_POINTS_PATH: answer_alpha_points,
-    ALPHA_QUICKCOST_PATH: answer_products,
+    "/": _explain,
+    PATHS["ALPHA_URL"]: answer_shipping,
+    PATHS["ALPHA_TRACKING_URL"]: answer_tracking,
+    PATHS["ALPHA_POINTS_URL"]: answer_alpha_points,
+    PATHS["ALPHA_QUICKCOST_URL"]: answer_products,
     **dict.fromkeys(BETA, _answer_beta),
     **dict.fromkeys(CONTROL_PATHS, answer_control),
     REDIRECTED_PATH: lambda *_: json_response({"message": "this redirect was not to be followed"}),

@@ -42,15 +42,7 @@ class SandboxServer:
         self._thread: threading.Thread | None = None
         self.url = self._listener.url
         self.control_url = f"{self.url}/control"
-        self.alpha_url = self.url + routes.ALPHA_SHIPPING_PATH
-        self.alpha_tracking_url = self.url + routes.ALPHA_TRACKING_PATH
-        self.alpha_points_url = self.url + routes.ALPHA_POINTS_PATH
-        self.alpha_quickcost_url = self.url + routes.ALPHA_QUICKCOST_PATH
-        self.beta_url = self.url + routes.BETA_PATH
-        self.beta_points_url = self.url + routes.BETA_POINTS_PATH
-        self.beta_account_url = self.url + routes.BETA_ACCOUNT_PATH
-        self.beta_delivery_url = self.url + routes.BETA_DELIVERY_PATH
-        self.beta_tracking_url = self.url + routes.BETA_TRACKING_PATH
+        self.urls = routes.urls(self.url)  # by the settings that take them
 
     def __enter__(self) -> Self:
         self.start()

@@ -134,7 +134,7 @@ def test_a_second_implementation_buys_from_the_sandbox(
     sandbox: SandboxServer, schema: xmlschema.XMLSchema, code: str, count: int
 ) -> None:
     ours = operation(purchase(order(code, count)))
-    theirs = SHIPPING.create_service("{http://cxf.shipping.soap.chronopost.fr/}Binding", sandbox.alpha_url)
+    theirs = SHIPPING.create_service("{http://cxf.shipping.soap.chronopost.fr/}Binding", sandbox.urls["ALPHA_URL"])
     with SHIPPING.settings(raw_response=True):
         schema.validate(operation(theirs.shippingMultiParcelV4(**data(ours)).content))
     label = theirs.shippingMultiParcelV4(**data(ours))
@@ -150,11 +150,13 @@ def test_a_second_implementation_finds_a_parcel_in_the_sandbox(
     shipment = order("alpha-13", 2)
     label = clients["alpha"].create_label(shipment, CREDENTIALS["alpha"])
     contract = {"accountNumber": CREDENTIALS["alpha"].account_number, "password": CREDENTIALS["alpha"].password}
-    tracking = TRACKING.create_service("{http://cxf.tracking.soap.chronopost.fr/}Binding", sandbox.alpha_tracking_url)
+    tracking = TRACKING.create_service(
+        "{http://cxf.tracking.soap.chronopost.fr/}Binding", sandbox.urls["ALPHA_TRACKING_URL"]
+    )
     found = tracking.trackWithSenderRef(**contract, language="fr_FR", sendersRef=shipment.id)
     assert tuple(parcel.skybillNumber for parcel in found.listParcel) == label.tracking_numbers
     assert [event.code for event in found.listParcel[0].events] == ["DC"]
-    shipping = SHIPPING.create_service("{http://cxf.shipping.soap.chronopost.fr/}Binding", sandbox.alpha_url)
+    shipping = SHIPPING.create_service("{http://cxf.shipping.soap.chronopost.fr/}Binding", sandbox.urls["ALPHA_URL"])
     question = {"numberSearch": label.reservation_number, "mode": "THE", **contract}
     answer = shipping.getReservedSkybillWithTypeAndModeAuth(**question)
     assert base64.b64decode(answer.skybill).startswith(b"%PDF-")
@@ -166,7 +168,9 @@ def test_a_second_implementation_asks_and_reads_the_same_history(sandbox: Sandbo
     number = foreign(sandbox, "alpha")
     advance(sandbox, number, 20)
     ours = sandbox_trackers(sandbox)["alpha"].track(number)
-    theirs = TRACKING.create_service("{http://cxf.tracking.soap.chronopost.fr/}Binding", sandbox.alpha_tracking_url)
+    theirs = TRACKING.create_service(
+        "{http://cxf.tracking.soap.chronopost.fr/}Binding", sandbox.urls["ALPHA_TRACKING_URL"]
+    )
     found = theirs.trackSkybillV2(language="fr_FR", skybillNumber=number).listEventInfoComp
     assert found.skybillNumber == number
     read = [(event.code, event.eventDate, event.eventLabel) for event in found.events]

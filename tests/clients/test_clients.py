@@ -81,9 +81,7 @@ def service(transactional_db: None, tmp_path: Path) -> Iterator[Service]:
     parcel = import_parcel(own.shop, trackingId="REF/2026 0398 é")
     with SandboxServer() as sandbox:
         settings = {
-            "ALPHA_URL": sandbox.alpha_url,
-            "ALPHA_TRACKING_URL": sandbox.alpha_tracking_url,
-            "BETA_URL": sandbox.beta_url,
+            **{name: sandbox.urls[name] for name in ("ALPHA_URL", "ALPHA_TRACKING_URL", "BETA_URL")},
             "LABELS_DIR": str(tmp_path / "labels"),
         }
         with server(tmp_path / "server.log", settings) as port:

@@ -25,8 +25,8 @@ KEY = IdempotencyKey("key", "digest")
 @pytest.fixture
 def sandbox(settings: Any, tmp_path: Any) -> Iterator[SandboxServer]:
     with SandboxServer() as server:
-        alpha = {"url": server.alpha_url, "tracking_url": server.alpha_tracking_url}
-        settings.CARRIER_ENDPOINTS = {"alpha": alpha, "beta": {"url": server.beta_url}}
+        alpha = {"url": server.urls["ALPHA_URL"], "tracking_url": server.urls["ALPHA_TRACKING_URL"]}
+        settings.CARRIER_ENDPOINTS = {"alpha": alpha, "beta": {"url": server.urls["BETA_URL"]}}
         settings.STORAGES = settings.STORAGES | {
             "labels": {"BACKEND": "labels.pdfs.folder.LabelFolder", "OPTIONS": {"location": str(tmp_path)}}
         }

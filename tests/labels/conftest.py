@@ -18,7 +18,7 @@ from carriers.base import Carrier
 from carriers.sandbox.control import read_armed_fault
 from carriers.sandbox.label import Label
 from carriers.sandbox.parcel import Purchase
-from carriers.sandbox.routes import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH
+from carriers.sandbox.routes import PATHS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import PurchasedLabel, Shipment
 from labels.lifecycle import db_retry
@@ -32,7 +32,7 @@ from tests.support.api import Caller, Response
 from tests.support.waiting import WAIT_TIMEOUT_S
 
 T = TypeVar("T")
-BUYING_PATHS = (ALPHA_SHIPPING_PATH, f"{BETA_PATH}/generateLabel")
+BUYING_PATHS = (PATHS["ALPHA_URL"], f"{PATHS['BETA_URL']}/generateLabel")
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Sandbox:
 
     def questions(self) -> int:
         """Count the requests to the tracking service."""
-        return self.server.state.counts().get(ALPHA_TRACKING_PATH, 0)
+        return self.server.state.counts().get(PATHS["ALPHA_TRACKING_URL"], 0)
 
     def made(self, reference: str | None = None) -> list[Purchase]:
         """The parcels that were bought, with this label's id if one is given."""
@@ -79,18 +79,19 @@ def sandbox_server() -> Iterator[SandboxServer]:
 def sandbox(sandbox_server: SandboxServer, settings: Settings) -> Iterator[Sandbox]:
     """The carriers, with new clients: their circuit breakers are closed."""
     sandbox_server.state.reset()
+    urls = sandbox_server.urls
     settings.CARRIER_ENDPOINTS = {
         "alpha": {
-            "url": sandbox_server.alpha_url,
-            "tracking_url": sandbox_server.alpha_tracking_url,
-            "points_url": sandbox_server.alpha_points_url,
-            "quickcost_url": sandbox_server.alpha_quickcost_url,
+            "url": urls["ALPHA_URL"],
+            "tracking_url": urls["ALPHA_TRACKING_URL"],
+            "points_url": urls["ALPHA_POINTS_URL"],
+            "quickcost_url": urls["ALPHA_QUICKCOST_URL"],
         },
         "beta": {
-            "url": sandbox_server.beta_url,
-            "points_url": sandbox_server.beta_points_url,
-            "account_url": sandbox_server.beta_account_url,
-            "delivery_url": sandbox_server.beta_delivery_url,
+            "url": urls["BETA_URL"],
+            "points_url": urls["BETA_POINTS_URL"],
+            "account_url": urls["BETA_ACCOUNT_URL"],
+            "delivery_url": urls["BETA_DELIVERY_URL"],
         },
     }
     clients.client.cache_clear()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from carriers.products import PARIS, PRODUCTS
-from carriers.sandbox.routes import BETA_PATH
+from carriers.sandbox.routes import PATHS
 from labels.models import ShippingLabel
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
@@ -18,7 +18,7 @@ from tests.support.api import Caller, Response
 from tests.support.paths import SHIPMENTS
 
 CHECK = f"{SHIPMENTS}/check"
-CHECKS = f"{BETA_PATH}/checkGenerateLabel"
+CHECKS = f"{PATHS['BETA_URL']}/checkGenerateLabel"
 FRANCE, EUROPE = "beta_point_retrait_france", "beta_point_retrait_europe"
 ALL = ["service", "contract", "carrier"]
 TO_POINT = ["service", "contract", "pickup-point", "carrier"]

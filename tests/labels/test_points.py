@@ -12,7 +12,7 @@ from carriers.pickup_points import SEARCH_FRESH_S
 from carriers.products import PARIS
 from carriers.sandbox.pickup_points import POINTS as SANDBOX_POINTS
 from carriers.sandbox.pickup_points import point_of
-from carriers.sandbox.routes import ALPHA_POINTS_PATH, BETA_POINTS_PATH
+from carriers.sandbox.routes import PATHS
 from config.docs.openapi.document import source
 from shops.contracts import clients
 from tests.drills.pickup_points import run
@@ -28,7 +28,7 @@ FRANCE = LYON | {"productCode": "beta_point_retrait_france"}
 EUROPE = {"productCode": "beta_point_retrait_europe", "zip": "1000", "city": "Bruxelles", "countryCode": "BE"}
 GENT = EUROPE | {"zip": "9000", "city": "Gent"}
 CARRIERS = {"alpha": RELAIS, "beta": FRANCE}
-SEARCH = f"{BETA_POINTS_PATH}/findRDVPointRetraitAcheminement"
+SEARCH = f"{PATHS['BETA_POINTS_URL']}/findRDVPointRetraitAcheminement"
 
 
 def find(caller: Caller, query: dict[str, Any], **further: Any) -> Response:
@@ -237,7 +237,7 @@ def test_an_answer_serves_every_shop_for_a_quarter_of_an_hour(
     first = find(asker, CARRIERS[carrier]).json()
     clock.now_s += SEARCH_FRESH_S - 1
     assert find(other, CARRIERS[carrier], weight=2, limit=25, city="LYON ").json()["asOf"] == first["asOf"]
-    path = {"alpha": ALPHA_POINTS_PATH, "beta": SEARCH}[carrier]
+    path = {"alpha": PATHS["ALPHA_POINTS_URL"], "beta": SEARCH}[carrier]
     assert sandbox.server.state.counts()[path] == 1
     clock.now_s += 2
     assert find(other, CARRIERS[carrier]).json()["asOf"] != first["asOf"]

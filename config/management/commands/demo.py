@@ -177,11 +177,10 @@ def fresh_password() -> str:
 
 def settings_for(port: int, sandbox: SandboxServer) -> dict[str, str]:
     """Return the environment of the service and of the background process."""
-    services = ((carrier, name) for carrier, urls in settings.CARRIER_ENDPOINTS.items() for name in urls)
     return dict(os.environ) | {
         "ALLOWED_HOSTS": ",".join([HOST, *settings.ALLOWED_HOSTS]),
         "HTTPS": "0",
-        **{f"{carrier}_{name}".upper(): getattr(sandbox, f"{carrier}_{name}") for carrier, name in services},
+        **sandbox.urls,
         "PUBLIC_BASE_URL": f"http://{HOST}:{port}",
         "TRACKING_PACE": str(TRACKING_PACE),
         "SETTLE_WAIT": os.environ.get("SETTLE_WAIT", SETTLE_WAIT),

@@ -23,9 +23,9 @@ def connect(sandbox: SandboxServer, timeout_s: float = TIMEOUT_S) -> socket.sock
 
 def purchase(sandbox: SandboxServer, carrier: str) -> requests.PreparedRequest:
     if carrier == "beta":
-        return requests.Request("POST", f"{sandbox.beta_url}/generateLabel", json=beta_order()).prepare()
+        return requests.Request("POST", f"{sandbox.urls['BETA_URL']}/generateLabel", json=beta_order()).prepare()
     body = envelope(BUY, alpha_order())
-    return requests.Request("POST", sandbox.alpha_url, data=body, headers=SOAP_HEADERS).prepare()
+    return requests.Request("POST", sandbox.urls["ALPHA_URL"], data=body, headers=SOAP_HEADERS).prepare()
 
 
 def buy(sandbox: SandboxServer, carrier: str, **kwargs: Any) -> requests.Response:

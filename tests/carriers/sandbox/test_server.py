@@ -106,7 +106,7 @@ def test_log_lines_hold_no_address_and_no_secret(sandbox: SandboxServer, caplog:
         alpha_buy(sandbox, {"recipientValue.0.recipientName": canary})
         beta_buy(sandbox, {"letter.addressee.address.line2": canary, "password": canary})
         beta_buy(sandbox, {"letter.addressee.address.line2": canary, f"letter.{canary}": 1}, apiKey=canary)
-        post(f"{sandbox.beta_url}/generateLabel", data=canary)
+        post(f"{sandbox.urls['BETA_URL']}/generateLabel", data=canary)
         requests.get(f"{sandbox.url}/ledger", params={"reference": canary}, timeout=TIMEOUT_S)
 
     lines = [record.getMessage() for record in caplog.records if record.name == "carriers.sandbox"]

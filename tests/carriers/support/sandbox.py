@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from carriers import CARRIERS, TRACKERS
-from carriers.base import Carrier, Endpoint
+from carriers.base import Carrier
 from carriers.client import Limits
 from carriers.products import PRODUCTS
 from carriers.sandbox.pickup_points import POINTS
@@ -37,18 +37,13 @@ CREATE_PATHS: Final = {"alpha": "/alpha/shipping", "beta": "/beta/2.0/generateLa
 
 def sandbox_clients(sandbox: SandboxServer, limits: Limits = LENIENT) -> Mapping[str, Carrier]:
     """Return a client of the sandbox for each carrier."""
-    endpoints = {
-        "alpha": Endpoint(
-            sandbox.alpha_url, sandbox.alpha_tracking_url, sandbox.alpha_points_url, sandbox.alpha_quickcost_url
-        ),
-        "beta": Endpoint(sandbox.beta_url, points_url=sandbox.beta_points_url, account_url=sandbox.beta_account_url),
-    }
+    endpoints = {carrier: client.sandbox_endpoint(sandbox.url) for carrier, client in CARRIERS.items()}
     return {carrier: CARRIERS[carrier](endpoints[carrier], limits) for carrier in CARRIERS}
 
 
 def sandbox_trackers(sandbox: SandboxServer, limits: Limits = LENIENT) -> Mapping[str, Tracker]:
     """Return a tracker of the sandbox for each carrier."""
-    urls = {"alpha": sandbox.alpha_tracking_url, "beta": sandbox.beta_tracking_url}
+    urls = {"alpha": sandbox.urls["ALPHA_TRACKING_URL"], "beta": sandbox.urls["BETA_TRACKING_URL"]}
     return {carrier: TRACKERS[carrier](urls[carrier], limits) for carrier in TRACKERS}
 
 

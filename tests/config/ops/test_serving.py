@@ -66,7 +66,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 def carrier_settings(sandbox: Sandbox) -> dict[str, str]:
     server = sandbox.server
-    return {"ALPHA_URL": server.alpha_url, "ALPHA_TRACKING_URL": server.alpha_tracking_url, "BETA_URL": server.beta_url}
+    return {name: server.urls[name] for name in ("ALPHA_URL", "ALPHA_TRACKING_URL", "BETA_URL")}
 
 
 def buyer() -> tuple[Shop, str]:

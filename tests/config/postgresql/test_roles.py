@@ -85,8 +85,8 @@ def test_one_role_migrates_and_the_other_serves_and_works_without_owning_anythin
         settings = {
             "DATABASE_URL": database.as_setting("parcels"),
             "LABELS_DIR": str(tmp_path / "labels"),
-            "ALPHA_URL": sandbox.alpha_url,
-            "ALPHA_TRACKING_URL": sandbox.alpha_tracking_url,
+            "ALPHA_URL": sandbox.urls["ALPHA_URL"],
+            "ALPHA_TRACKING_URL": sandbox.urls["ALPHA_TRACKING_URL"],
         }
         script = WORK.format(folder=tmp_path, samples=samples)
         code, output, errors = run_command("shell", "-v", "0", "-c", script, stdin=b"255562\n", **settings)

@@ -119,13 +119,15 @@ class Reply:
 
 def alpha_call(sandbox: SandboxServer, operation: str, **children: str) -> Reply:
     is_tracking = operation != REPRINT
-    url, namespace = (sandbox.alpha_tracking_url, TRACKING) if is_tracking else (sandbox.alpha_url, SHIPPING)
+    url, namespace = (
+        (sandbox.urls["ALPHA_TRACKING_URL"], TRACKING) if is_tracking else (sandbox.urls["ALPHA_URL"], SHIPPING)
+    )
     return Reply(post(url, data=envelope(operation, children, namespace), headers=SOAP_HEADERS))
 
 
 def alpha_buy(sandbox: SandboxServer, changes: Changes | None = None, count: int = 1) -> Reply:
     order = changed(alpha_order(count), changes or {})
-    return Reply(post(sandbox.alpha_url, data=envelope(BUY, order), headers=SOAP_HEADERS))
+    return Reply(post(sandbox.urls["ALPHA_URL"], data=envelope(BUY, order), headers=SOAP_HEADERS))
 
 
 def reprint(sandbox: SandboxServer, number: str, account: str = ACCOUNT, mode: str = "THE") -> Reply:

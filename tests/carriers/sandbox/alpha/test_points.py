@@ -25,7 +25,7 @@ def ask(sandbox: SandboxServer, operation: str, **changes: Any) -> Reply:
         "language": "FR", "version": "2.0", "identifiant": "1487R",
     }  # fmt: skip
     values = {name: values[name] for name in CHILDREN[operation] if name in values} | changes
-    return Reply(post(sandbox.alpha_points_url, data=envelope(operation, values, POINTS), headers=SOAP_HEADERS))
+    return Reply(post(sandbox.urls["ALPHA_POINTS_URL"], data=envelope(operation, values, POINTS), headers=SOAP_HEADERS))
 
 
 def test_a_look_up_answers_the_point_with_quality_0(sandbox: SandboxServer) -> None:

@@ -16,7 +16,7 @@ def ask(sandbox: SandboxServer, **changes: str) -> Reply:
         "arrCountryCode": "FR", "arrZipCode": "75001", "arrCity": "Paris", "type": "M", "weight": "1",
     }  # fmt: skip
     content = envelope("calculateProducts", values | changes, NAMESPACE)
-    return Reply(post(sandbox.alpha_quickcost_url, data=content, headers=SOAP_HEADERS))
+    return Reply(post(sandbox.urls["ALPHA_QUICKCOST_URL"], data=content, headers=SOAP_HEADERS))
 
 
 def test_the_products_of_a_place_come_without_leading_zeros_and_without_amounts(sandbox: SandboxServer) -> None:
@@ -57,7 +57,7 @@ def test_a_mistake_has_its_code(sandbox: SandboxServer, changes: dict[str, str],
 
 def test_other_children_are_a_fault(sandbox: SandboxServer) -> None:
     content = envelope("calculateProducts", {"accountNumber": ACCOUNT}, NAMESPACE)
-    assert post(sandbox.alpha_quickcost_url, data=content, headers=SOAP_HEADERS).status_code == 500
+    assert post(sandbox.urls["ALPHA_QUICKCOST_URL"], data=content, headers=SOAP_HEADERS).status_code == 500
 
 
 def day(sandbox: SandboxServer, **changes: str) -> Reply:
@@ -66,7 +66,7 @@ def day(sandbox: SandboxServer, **changes: str) -> Reply:
         "productCode": "1", "type": "M", "service": "0", "shippingDate": "2026-11-27T12:00:00",
     }  # fmt: skip
     content = envelope("calculateDeliveryTime", values | changes, NAMESPACE)
-    return Reply(post(sandbox.alpha_quickcost_url, data=content, headers=SOAP_HEADERS))
+    return Reply(post(sandbox.urls["ALPHA_QUICKCOST_URL"], data=content, headers=SOAP_HEADERS))
 
 
 def test_the_day_of_arrival_is_told_without_credentials(sandbox: SandboxServer) -> None:

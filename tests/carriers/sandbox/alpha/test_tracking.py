@@ -179,7 +179,7 @@ def test_children_are_exactly_the_documented_ones(sandbox: SandboxServer, childr
 def test_the_shipping_operation_is_unknown_here(sandbox: SandboxServer) -> None:
     body = envelope(BUY, {}, TRACKING)
 
-    assert post(sandbox.alpha_tracking_url, data=body, headers=SOAP_HEADERS).status_code == 500
+    assert post(sandbox.urls["ALPHA_TRACKING_URL"], data=body, headers=SOAP_HEADERS).status_code == 500
 
 
 def test_a_young_parcel_is_neither_found_nor_cancelled(sandbox: SandboxServer) -> None:

@@ -237,7 +237,7 @@ GOOD = envelope(BUY, alpha_order())
 def test_a_malformed_message_is_a_soap_fault(
     sandbox: SandboxServer, body: bytes, headers: dict[str, str | None]
 ) -> None:
-    reply = Reply(post(sandbox.alpha_url, data=body, headers={**SOAP_HEADERS, **headers}))
+    reply = Reply(post(sandbox.urls["ALPHA_URL"], data=body, headers={**SOAP_HEADERS, **headers}))
 
     assert reply.response.status_code == 500
     assert reply.texts("faultcode") == ["soap:Client"]

@@ -140,4 +140,4 @@ def beta_buy(
     sandbox: SandboxServer, changes: Changes | None = None, operation: str = "generateLabel", **headers: str
 ) -> BetaReply:
     order = changed(beta_order(), changes or {})
-    return BetaReply(post(f"{sandbox.beta_url}/{operation}", json=order, headers=headers))
+    return BetaReply(post(f"{sandbox.urls['BETA_URL']}/{operation}", json=order, headers=headers))

@@ -12,7 +12,7 @@ DATA = {"zipCodeDest": "35000", "regateDepart": "690470", "depositDate": "2026-1
 
 
 def ask(sandbox: SandboxServer, credentials: Any = LOGIN, **changes: Any) -> Any:
-    return post(sandbox.beta_delivery_url, json={"credentials": credentials, "data": DATA | changes})
+    return post(sandbox.urls["BETA_DELIVERY_URL"], json={"credentials": credentials, "data": DATA | changes})
 
 
 def test_a_parcel_arrives_two_working_days_later(sandbox: SandboxServer) -> None:
@@ -38,5 +38,5 @@ def test_else_there_is_no_promise(sandbox: SandboxServer, credentials: Any, chan
 
 
 def test_another_body_is_refused(sandbox: SandboxServer) -> None:
-    assert "deliveryDate" not in post(sandbox.beta_delivery_url, json={"credentials": LOGIN}).json()
+    assert "deliveryDate" not in post(sandbox.urls["BETA_DELIVERY_URL"], json={"credentials": LOGIN}).json()
     assert ask(sandbox, town="Rennes").status_code == 400

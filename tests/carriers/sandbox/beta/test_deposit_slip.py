@@ -88,4 +88,4 @@ def test_wrong_credentials_are_refused(sandbox: SandboxServer, code: str, creden
 
 
 def test_another_body_is_refused(sandbox: SandboxServer) -> None:
-    assert post(f"{sandbox.beta_url}/generateBordereauByParcelsNumbers", data=b"{}").status_code == 400
+    assert post(f"{sandbox.urls['BETA_URL']}/generateBordereauByParcelsNumbers", data=b"{}").status_code == 400

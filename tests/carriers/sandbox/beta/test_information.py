@@ -11,7 +11,7 @@ LOGIN = {"login": "804735", "password": "secret"}
 
 
 def ask(sandbox: SandboxServer, credential: Any, **more: Any) -> Any:
-    return post(sandbox.beta_account_url, json={"credential": credential, **more})
+    return post(sandbox.urls["BETA_ACCOUNT_URL"], json={"credential": credential, **more})
 
 
 @pytest.mark.parametrize("credential", [LOGIN, {"apiKey": "key-1"}])
@@ -40,7 +40,7 @@ def test_wrong_credentials_are_refused(sandbox: SandboxServer, credential: dict[
     "body", [[], {"credential": "x"}, {"credential": LOGIN | {"pin": "1"}}, {"credential": {"login": 1}}]
 )
 def test_another_body_is_refused(sandbox: SandboxServer, body: Any) -> None:
-    assert post(sandbox.beta_account_url, json=body).status_code == 400
+    assert post(sandbox.urls["BETA_ACCOUNT_URL"], json=body).status_code == 400
 
 
 def test_faults_are_met(sandbox: SandboxServer) -> None:

@@ -24,7 +24,9 @@ def ask(sandbox: SandboxServer, operation: str, **changes: Any) -> dict[str, Any
         },
         LOOK_UP: {"id": "123456", "date": TODAY, "weight": "1250", "filterRelay": "1", "reseau": "", "langue": "FR"},
     }  # fmt: skip
-    response = post(f"{sandbox.beta_points_url}/{operation}", json={**CREDENTIALS, **bodies[operation], **changes})
+    response = post(
+        f"{sandbox.urls['BETA_POINTS_URL']}/{operation}", json={**CREDENTIALS, **bodies[operation], **changes}
+    )
     assert response.status_code == 200, response.text
     answer: dict[str, Any] = response.json()
     return answer
@@ -177,7 +179,7 @@ def test_every_error_can_be_provoked(sandbox: SandboxServer, code: int) -> None:
 
 
 def test_other_bodies_and_methods_are_refused(sandbox: SandboxServer) -> None:
-    url = f"{sandbox.beta_points_url}/{LOOK_UP}"
+    url = f"{sandbox.urls['BETA_POINTS_URL']}/{LOOK_UP}"
 
     assert post(url, data=b"x").json()["errorCode"] == 145
     assert post(url, data=b"[]").json()["errorCode"] == 145

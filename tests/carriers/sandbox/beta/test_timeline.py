@@ -17,7 +17,9 @@ NOBODYS = "6A00000000001"
 
 def ask(sandbox: SandboxServer, number: str, **changes: Any) -> dict[str, Any]:
     body = {**CONTRACT, "parcelNumber": number, "lang": "fr_FR", **changes}
-    response = post(sandbox.beta_tracking_url, json={name: value for name, value in body.items() if value is not None})
+    response = post(
+        sandbox.urls["BETA_TRACKING_URL"], json={name: value for name, value in body.items() if value is not None}
+    )
     assert response.status_code == 200, response.text
     answer: dict[str, Any] = response.json()
     return answer
@@ -147,7 +149,7 @@ def test_a_parcel_that_is_late_is_unknown(sandbox: SandboxServer) -> None:
 
 def test_other_bodies_and_methods_are_refused(sandbox: SandboxServer) -> None:
     for body in (b"x", b"[]", b"[" * 100_000):
-        answer = post(sandbox.beta_tracking_url, data=body, headers={"Content-Type": "application/json"})
+        answer = post(sandbox.urls["BETA_TRACKING_URL"], data=body, headers={"Content-Type": "application/json"})
         assert code_of(answer.json()) == "101"
-    assert code_of(post(sandbox.beta_tracking_url, data=b"{}").json()) == "101"
-    assert requests.get(sandbox.beta_tracking_url, timeout=TIMEOUT_S).status_code == 405
+    assert code_of(post(sandbox.urls["BETA_TRACKING_URL"], data=b"{}").json()) == "101"
+    assert requests.get(sandbox.urls["BETA_TRACKING_URL"], timeout=TIMEOUT_S).status_code == 405

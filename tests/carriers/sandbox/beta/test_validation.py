@@ -231,11 +231,11 @@ def test_a_body_of_another_shape_is_refused(sandbox: SandboxServer, changes: Cha
 )
 def test_a_body_that_is_not_json_is_refused(sandbox: SandboxServer, body: bytes, content_type: str) -> None:
     headers = {"Content-Type": content_type}
-    response = post(f"{sandbox.beta_url}/generateLabel", data=body, headers=headers)
+    response = post(f"{sandbox.urls['BETA_URL']}/generateLabel", data=body, headers=headers)
 
     assert response.status_code == 400
     assert response.json()["message"]
 
 
 def test_an_empty_object_is_refused_for_its_credentials(sandbox: SandboxServer) -> None:
-    assert BetaReply(post(f"{sandbox.beta_url}/generateLabel", json={})).codes == ["30000"]
+    assert BetaReply(post(f"{sandbox.urls['BETA_URL']}/generateLabel", json={})).codes == ["30000"]
