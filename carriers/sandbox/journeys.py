@@ -1,12 +1,12 @@
 """The journeys that parcels travel, as data."""
 
-import csv
 import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+
+from carriers.sandbox.data import rows
 
 HOUR_S = 3600.0
 REAL_TIME = 1.0
@@ -16,7 +16,6 @@ PACE_NAME = "SANDBOX_PACE"
 PACE_HELP = f"seconds of journey that a parcel travels in a second; default {PACE_NAME}, else {DEFAULT_PACE:g}"
 HOME, RELAY, PARTNER, UNSENT = "home", "relay", "partner", "unsent"
 
-_HERE = Path(__file__)
 # alpha's `content1` holds a description of the goods, too, before the reference.
 _MAGIC = re.compile(r"(?:.* )?JOURNEY ([A-Z0-9]+)")
 
@@ -32,20 +31,14 @@ class Step:
 
 def _read_journeys() -> dict[str, list[Step]]:
     journeys: dict[str, list[Step]] = defaultdict(list)
-    with _HERE.with_name("journeys.csv").open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            codes = {carrier: row[carrier] for carrier in ("alpha", "beta")}
-            journeys[row["journey"]].append(Step(float(row["hours"]) * HOUR_S, row["event"], codes))
+    for row in rows("journeys.csv"):
+        codes = {carrier: row[carrier] for carrier in ("alpha", "beta")}
+        journeys[row["journey"]].append(Step(float(row["hours"]) * HOUR_S, row["event"], codes))
     return dict(journeys)
 
 
-def _read_texts() -> dict[str, dict[str, str]]:
-    with _HERE.with_name("event_texts.csv").open(newline="", encoding="utf-8") as file:
-        return {row.pop("event"): row for row in csv.DictReader(file)}
-
-
 JOURNEYS = _read_journeys()
-TEXTS = _read_texts()  # by event and language
+TEXTS = {row.pop("event"): row for row in rows("event_texts.csv")}  # by event and language
 LANGUAGES = tuple(TEXTS["announced"])
 
 

@@ -1,17 +1,16 @@
 """The directory of pickup points that both carriers' point services, and the purchases, know."""
 
-import csv
 import math
 import re
 from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from anyascii import anyascii
 
 from carriers.sandbox import point_directory
 from carriers.sandbox.countries import PARIS
+from carriers.sandbox.data import rows
 
 LATER_DAYS = 20
 CLOSED_DAYS = 14
@@ -86,14 +85,12 @@ class PickupPoint:
         return {**asdict(self), "is_open": self.is_open}
 
 
-def _read() -> list[PickupPoint]:
-    with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as file:
-        rows: list[dict[str, Any]] = list(csv.DictReader(file))
-    return [PickupPoint(**row | {"max_weight_kg": int(row["max_weight_kg"])}) for row in rows]
+def _point(row: dict[str, Any]) -> PickupPoint:
+    return PickupPoint(**row | {"max_weight_kg": int(row["max_weight_kg"])})
 
 
-NAMED = tuple(_read())  # those that tests and examples ask for by their code
-POINTS = (*NAMED, *(PickupPoint(**row) for row in point_directory.rows()))
+NAMED = tuple(map(_point, rows("pickup_points.csv")))  # those that tests and examples ask for by their code
+POINTS = (*NAMED, *map(_point, point_directory.points()))
 _BY_CODE = {(point.carrier, point.code): point for point in POINTS}
 
 

@@ -1,11 +1,11 @@
 """Some two thousand pickup points, the same ones each time: a few of each kind in every street of some sixty towns."""
 
-import csv
 import math
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
+
+from carriers.sandbox.data import rows
 
 POINTS_IN_A_TOWN = 18
 OVERSEAS = ("RE", "GP")  # beta has no pickup points there
@@ -31,12 +31,10 @@ BROKEN = {1: "name", 2: "kind"}
 BROKEN_TOWN = "Liège"
 
 
-def rows() -> Iterator[dict[str, Any]]:
+def points() -> Iterator[dict[str, Any]]:
     """Yield the points' values by their names."""
     made: Counter[str] = Counter()
-    with Path(__file__).with_name("towns.csv").open(encoding="utf-8", newline="") as file:
-        towns = list(csv.DictReader(file))
-    for town_number, town in enumerate(towns):
+    for town_number, town in enumerate(rows("towns.csv")):
         for carrier in FIRST_CODE:
             if carrier == "beta" and town["country"] in OVERSEAS:
                 continue

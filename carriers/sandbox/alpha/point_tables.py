@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from carriers.sandbox.countries import COUNTRIES
+from carriers.sandbox.data import error_texts
 
 FRENCH, INTER, BY_SERVICE = (
     "recherchePointChronopost", "recherchePointChronopostInter", "recherchePointChronopostInterParService",
@@ -34,13 +35,7 @@ ALPHA_2 = {three: two for two, three in ALPHA_3.items()}
 MOST_POINTS, FARTHEST_KM = 25, 40
 
 NO_POINT, SYSTEM, CREDENTIALS = 601, 700, 1500
-MESSAGES = {
-    300: "a mandatory value is empty or unknown", 301: "wrong country", 302: "wrong postal code",
-    306: "wrong shipping date", 307: "shipping date in the past", 309: "wrong language or version",
-    317: "wrong holiday tolerance", 319: "wrong distance, at most 99", 320: "wrong number of points",
-    321: "wrong weight",
-    NO_POINT: "no pickup point found", SYSTEM: "system error", CREDENTIALS: "wrong contract or password",
-}  # fmt: skip
+MESSAGES = error_texts("alpha points")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.validation import validate_credentials
 from carriers.sandbox.beta.delivery import after_working_days
 from carriers.sandbox.countries import COUNTRIES, PARIS, is_postal_code_of
+from carriers.sandbox.data import error_texts
 from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response
 from carriers.sandbox.state import State
@@ -31,13 +32,9 @@ WRITTEN = {"YT": "YO", "MC": "FR", "MF": "PM"}
 DAYS = {"1": 1, "2": 1, "16": 1, "4I": 0, "44": 3, "17": 4}
 LATEST_HOUR = time(18)
 EMPTY, CREDENTIALS, WRONG_PRODUCT, NO_TARIFF = 2, 3, 4, 5
-MESSAGES = {
-    1: "system error", EMPTY: "empty value", CREDENTIALS: "wrong account or password", WRONG_PRODUCT: "wrong product",
-    NO_TARIFF: "no tariff",
-}  # fmt: skip
 NO_CONTRACT = "000033"  # the end of an account that has no product
 LACKING = "0000"  # before the product that an account lacks: 19000086 has no 86
-_refusal = partial(soap.refusal, MESSAGES)
+_refusal = partial(soap.refusal, error_texts("alpha quickcost"))
 
 
 def answer_products(state: State, request: Request) -> Response:

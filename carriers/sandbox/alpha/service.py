@@ -18,7 +18,7 @@ def dispatch(state: State, request: Request, namespace: str, operations: Operati
     except soap.SoapError as error:
         return soap.fault(str(error))
     except soap.RefusalError as refusal:
-        return _refused(message, refusal.code, refusal.message)
+        return _refused(message, refusal)
 
 
 def perform(
@@ -33,17 +33,13 @@ def succeeded(message: soap.Message, content: soap.Elements) -> Response:
     return soap.response(message, [("errorCode", "0"), ("errorMessage", "SANDBOX: done"), *content])
 
 
-def _refused(message: soap.Message, code: int, text: str) -> Response:
-    return soap.response(message, [("errorCode", str(code)), ("errorMessage", text)])
+def _refused(message: soap.Message, refusal: soap.RefusalError) -> Response:
+    return soap.response(message, [("errorCode", str(refusal.code)), ("errorMessage", refusal.message)])
 
 
 def _refusal(message: soap.Message, name: str) -> Response:
     """Return an operation's refusal for a fault's name or an error code."""
     if name == "soapfault":
         return soap.fault("SANDBOX: internal error", "soap:Server")
-    if name in tables.REFUSALS_33:
-        return _refused(message, 33, tables.REFUSALS_33[name])
-    if not name.isdigit():
-        return _refused(message, 33, f"invalid data: SANDBOX has no such fault for alpha ({name})")
     messages = point_tables.MESSAGES if message.namespace == tables.POINTS else tables.MESSAGES
-    return _refused(message, int(name), messages.get(int(name), soap.UNDOCUMENTED))
+    return _refused(message, tables.refusal_named(name, messages))

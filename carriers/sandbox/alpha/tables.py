@@ -1,8 +1,12 @@
 """alpha's published tables, as the sandbox reads them: fields, products, error codes."""
 
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from carriers.sandbox.alpha.soap import RefusalError, refusal
 from carriers.sandbox.countries import COUNTRIES, EUROPE, FRANCE, OVERSEAS
+from carriers.sandbox.data import error_texts, rows
 
 SHIPPING = "http://cxf.shipping.soap.chronopost.fr/"
 TRACKING = "http://cxf.tracking.soap.chronopost.fr/"
@@ -17,28 +21,26 @@ MOST_PARCELS = 100
 MOST_INSURED_CENTS = 2_000_000
 HEAVIEST_KG, HEAVIEST_RELAY_KG = 30, 20
 
-MESSAGES = {
-    1: "System error", 29: "System error while checking password", 30: "invalid contract number", 31: "empty value",
-    32: "incorrect length", 33: "invalid data", 34: "not a number", 35: "Code Service GeoPost not found",
-    36: "file allocation", 37: "number allocation", 38: "Routing not found",
-}  # fmt: skip
-CONTRACT_REFUSAL = "invalid data: this contract may not make labels for this product"
+MESSAGES = error_texts("alpha")
 REFUSALS_33 = {  # code 33 by fault; the first three mean wrong credentials
     "colisacct": "Invalid accesColis account number",
     "colispwd": "Invalid accesColis password",
     "webpropwd": "Invalid identWebPro password",
-    "contract": CONTRACT_REFUSAL,
+    "contract": "invalid data: this contract may not make labels for this product",
     "badformat": "invalid data: shipDate",
 }
-# The account numbers that are refused, by their ends.
+# By the ends of account numbers that are refused: the fault, or the error code.
 REFUSED_ACCOUNTS = {
-    "000029": (29, "System error while checking password"),
-    "000030": (30, "invalid contract number"),
-    "000033": (33, CONTRACT_REFUSAL),
-    "000133": (33, REFUSALS_33["colisacct"]),
-    "000233": (33, REFUSALS_33["colispwd"]),
-    "000333": (33, REFUSALS_33["webpropwd"]),
-}
+    "000029": "29", "000030": "30", "000033": "contract", "000133": "colisacct", "000233": "colispwd",
+    "000333": "webpropwd",
+}  # fmt: skip
+
+
+def refusal_named(name: str, messages: Mapping[int, str] = MESSAGES) -> RefusalError:
+    """Return the refusal for a fault's name or an error code."""
+    if name.isdigit():
+        return refusal(messages, int(name))
+    return RefusalError(33, REFUSALS_33.get(name, f"invalid data: SANDBOX has no such fault for alpha ({name})"))
 
 
 @dataclass(frozen=True)
@@ -49,22 +51,23 @@ class Form:
     code: int = 33
 
 
-# ASCII letters, digits, spaces, and the hyphen between letters or digits.
-TEXT = Form(r"(?:[A-Za-z0-9 ]|(?<=[A-Za-z0-9])-(?=[A-Za-z0-9]))*")
-COUNTRY = Form("|".join(sorted(COUNTRIES)))
-EMAIL = Form(r"[!-?A-~]+@[!-?A-~]+")
-PHONE = Form(r"\+?[0-9 ]+")
+FORMS = {
+    # ASCII letters, digits, spaces, and the hyphen between letters or digits.
+    "text": Form(r"(?:[A-Za-z0-9 ]|(?<=[A-Za-z0-9])-(?=[A-Za-z0-9]))*"),
+    "country": Form("|".join(sorted(COUNTRIES))),
+    "email": Form(r"[!-?A-~]+@[!-?A-~]+"),
+    "phone": Form(r"\+?[0-9 ]+"),
+    "integer": Form(r"\d+", 34),
+    "decimal": Form(r"\d+(\.\d+)?", 34),
+    "service": Form(r"\d{1,3}", 34),
+    "time": Form(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"),
+    "relay": Form(r"[0-9A-Za-z]{5}"),
+}
 # `+<country> <number>`, with the calling codes as the ITU gives them: none begins with another one.
-RELAY_EUROPE_PHONE = Form(
+RELAY_EUROPE_PHONE = (
     r"\+(1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]"
     r"|(2[1-689]|3[578]|42|5[09]|6[7-9]|8[0578]|9[679])\d) \d+"
 )
-INTEGER = Form(r"\d+", 34)
-DECIMAL = Form(r"\d+(\.\d+)?", 34)
-SHIP_DATE = Form(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
-RELAY = Form(r"[0-9A-Za-z]{5}")
-SERVICE = Form(r"\d{1,3}", 34)
-EMPTY = Form("")
 
 
 @dataclass(frozen=True)
@@ -77,97 +80,19 @@ class Field:
     is_required: bool = False
 
 
-def _required(name: str, form: Form, longest: int | None = None) -> Field:
-    return Field(name, form, longest, is_required=True)
-
-
-def _one_of(*values: str) -> Form:
-    return Form("|".join(values))
-
-
-def _party(prefix: str, *, pre_alert: Form = INTEGER, is_payer: bool = True) -> tuple[Field, ...]:
-    """Return the rows that sender, payer and recipient share, in the schema's order."""
-    return (
-        _required(f"{prefix}Adress1", TEXT, 38),
-        Field(f"{prefix}Adress2", TEXT, 38),
-        _required(f"{prefix}City", TEXT, 50),
-        Field(f"{prefix}Civility", _one_of("E", "L", "M"), is_required=is_payer),
-        Field(f"{prefix}ContactName", TEXT, 100),
-        _required(f"{prefix}Country", COUNTRY),
-        Field(f"{prefix}CountryName", TEXT),
-        Field(f"{prefix}Email", EMAIL, 80),
-        Field(f"{prefix}MobilePhone", PHONE, 17),
-        _required(f"{prefix}Name", TEXT, 100),
-        Field(f"{prefix}Name2", TEXT, 100),
-        Field(f"{prefix}Phone", PHONE, 17),
-        _required(f"{prefix}PreAlert", pre_alert),
-        _required(f"{prefix}ZipCode", TEXT, 9),
-        Field(f"{prefix}Type", _one_of("1", "2")),
-    )
-
-
-def _money(prefix: str, value: Form = INTEGER) -> tuple[Field, ...]:
-    return Field(f"{prefix}Currency", _one_of("EUR")), Field(f"{prefix}Value", value)
+def _read_fields() -> dict[str, list[Field]]:
+    """Return the fields by structure; the form is one of the above, or the pattern of its few values."""
+    structures: dict[str, list[Field]] = defaultdict(list)
+    for row in rows("alpha/fields.csv"):
+        form = FORMS.get(row["form"], Form(row["form"]))
+        longest = int(row["longest"]) if row["longest"] else None
+        structures[row["structure"]].append(Field(row["field"], form, longest, bool(row["required"])))
+    return dict(structures)
 
 
 # In the schema's order, in which a request is recorded as sent or not.
-STRUCTURES: dict[str, tuple[Field, ...]] = {
-    "headerValue": (
-        _required("accountNumber", INTEGER),
-        _required("idEmit", _one_of("CHRFR")),
-        Field("identWebPro", EMPTY),
-        Field("subAccount", INTEGER),
-    ),
-    "shipperValue": _party("shipper"),
-    "customerValue": (*_party("customer"), Field("printAsSender", _one_of("Y", "N"))),
-    "recipientValue": _party("recipient", pre_alert=_one_of("0", "22"), is_payer=False),
-    "refValue": (
-        Field("customerSkybillNumber", TEXT, 15),
-        Field("PCardTransactionNumber", TEXT),
-        Field("recipientRef", TEXT, 35),
-        Field("shipperRef", TEXT, 35),
-        Field("idRelais", RELAY),
-    ),
-    "skybillValue": (
-        Field("bulkNumber", INTEGER),
-        *_money("cod"),
-        *(Field(f"content{rank}", TEXT, 45) for rank in range(1, 6)),
-        *_money("customs", DECIMAL),  # euros; the others are cents
-        _required("evtCode", _one_of("DC")),
-        *_money("insured"),
-        Field("latitude", TEXT),
-        Field("longitude", TEXT),
-        Field("masterSkybillNumber", TEXT),
-        _required("objectType", _one_of("MAR")),
-        *_money("port"),
-        _required("productCode", Form(r"[0-9A-Z]{2}")),
-        Field("qualite", TEXT),
-        _required("service", SERVICE),
-        _required("shipDate", SHIP_DATE),
-        _required("shipHour", INTEGER),
-        Field("skybillRank", INTEGER),
-        Field("source", TEXT),
-        _required("weight", DECIMAL),
-        _required("weightUnit", _one_of("KGM")),
-        _required("height", DECIMAL),
-        _required("length", DECIMAL),
-        _required("width", DECIMAL),
-        Field("as", TEXT, 3),
-        Field("subAccount", INTEGER),
-    ),
-    "skybillParamsValue": (
-        _required("duplicata", _one_of("N")),
-        _required("mode", _one_of("PDF", "SPD", "THE")),
-        _required("withReservation", _one_of("1", "2")),
-    ),
-}
-TOP_LEVEL = (
-    _required("password", INTEGER),
-    _required("modeRetour", _one_of("2")),
-    _required("numberOfParcel", INTEGER),
-    _required("version", _one_of("2.0")),
-    _required("multiParcel", _one_of("Y", "N")),
-)
+STRUCTURES = _read_fields()
+TOP_LEVEL = STRUCTURES.pop("")
 
 
 @dataclass(frozen=True)

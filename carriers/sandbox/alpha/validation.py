@@ -7,7 +7,7 @@ from functools import partial
 
 from carriers.sandbox.alpha import tables
 from carriers.sandbox.alpha.shipment import Fields, Shipment
-from carriers.sandbox.alpha.soap import RefusalError, refusal
+from carriers.sandbox.alpha.soap import refusal
 from carriers.sandbox.countries import EU_TERRITORY, FRANCE, PARIS, is_postal_code_of
 
 RELAY_EUROPE = "49"
@@ -39,13 +39,13 @@ def validate_shipment(shipment: Shipment) -> None:
 def validate_credentials(account: str, password: str) -> None:
     """Accept any account of 8 and password of 6 digits, except those that `GET /` lists as refused."""
     for name, value, length in (("accountNumber", account, 8), ("password", password, 6)):
-        _validate_fields({name: value}, [tables.Field(name, tables.INTEGER, is_required=True)])
+        _validate_fields({name: value}, [tables.Field(name, tables.FORMS["integer"], is_required=True)])
         if len(value) != length:
             raise _refusal(WRONG_LENGTH, name)
     if password == "000000":  # noqa: S105 a documented magic value
         raise _refusal(30)
     if account[-6:] in tables.REFUSED_ACCOUNTS:
-        raise RefusalError(*tables.REFUSED_ACCOUNTS[account[-6:]])
+        raise tables.refusal_named(tables.REFUSED_ACCOUNTS[account[-6:]])
 
 
 def _validate_fields(block: Fields, rows: Sequence[tables.Field]) -> None:
@@ -107,7 +107,7 @@ def _validate_parcel(shipment: Shipment, ref: Fields, skybill: Fields) -> None:
     recipient = shipment.one("recipientValue")
     product = tables.PRODUCTS.get(skybill["productCode"])
     if product is None:
-        raise RefusalError(INVALID, tables.CONTRACT_REFUSAL)
+        raise tables.refusal_named("contract")
     weight_kg = float(skybill["weight"])
     _validate_weight(weight_kg, product)
     is_served = recipient["recipientCountry"] in product.countries
@@ -129,7 +129,7 @@ def _validate_phones(recipient: Fields) -> None:
     if recipient["recipientCountry"] not in FRANCE and not any(phones.values()):
         raise _refusal(EMPTY, "recipientPhone")
     for name, phone in phones.items():
-        if phone and not re.fullmatch(tables.RELAY_EUROPE_PHONE.pattern, phone, re.ASCII):
+        if phone and not re.fullmatch(tables.RELAY_EUROPE_PHONE, phone, re.ASCII):
             raise _invalid(name)
 
 

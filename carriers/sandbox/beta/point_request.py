@@ -12,20 +12,12 @@ from carriers.sandbox.beta.answers import CodeError
 from carriers.sandbox.beta.json_request import read_request
 from carriers.sandbox.beta.tables import NUMBER
 from carriers.sandbox.countries import COUNTRIES
+from carriers.sandbox.data import error_texts
 from carriers.sandbox.http import Request
 
 MISSING_ACCOUNT, MISSING_PASSWORD, WRONG_CREDENTIALS, NOT_ALLOWED = 101, 102, 201, 202
 WRONG_ID, NO_JSON, NO_POINT, NOT_SERVED, SYSTEM = 124, 145, 300, 203, 1000
-MESSAGES = {
-    101: "accountNumber is missing", 102: "password is missing", 201: "wrong account or password",
-    202: "this service is not on the contract", 104: "zipCode is missing", 105: "city is missing",
-    106: "shippingDate or date is missing", 107: "id is missing", 117: "zipCode is wrong",
-    120: "weight is not a number", 121: "weight is not between 1 and 99999", 122: "the date is not dd/MM/yyyy",
-    123: "filterRelay is wrong", 124: "id is wrong, or reseau is missing", 125: "countryCode is wrong",
-    127: "requestId is too long", 129: "lang or langue is wrong", 143: "optionInter is missing",
-    144: "optionInter does not fit the country", 145: "the request is no JSON", 146: "no point for this country",
-    203: "this country is not served", 300: "no point found", 301: "no point for these rules", 1000: "system error",
-}  # fmt: skip
+MESSAGES = error_texts("beta points")
 FILTERS = ("0", "1", "2", "3", "5", "10", "11")
 SEARCHED = ("address", "zipCode", "city", "countryCode", "shippingDate", "weight", "filterRelay", "optionInter", "lang",
             "requestId", "origin")  # fmt: skip

@@ -8,6 +8,7 @@ from carriers.sandbox.beta import accounts
 from carriers.sandbox.beta.answers import CodeError
 from carriers.sandbox.beta.json_request import MalformedError, read_request
 from carriers.sandbox.beta.timeline_answer import PARTNERS, parcel_json, partner_reference
+from carriers.sandbox.data import error_texts
 from carriers.sandbox.fault_registry import Operation
 from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response, json_response
@@ -19,16 +20,7 @@ TIMELINE = "timelineCompany"
 FOUND, MALFORMED, TOO_OLD, FOREIGN, UNKNOWN, WRONG_CREDENTIALS, NOT_ALLOWED, FAILURE = (
     0, 101, 103, 104, 105, 201, 202, 1000,
 )  # fmt: skip
-MESSAGES = {
-    FOUND: "SANDBOX: found",
-    MALFORMED: "Malformed parcel number or request",
-    TOO_OLD: "The parcel is too old",
-    FOREIGN: "The parcel is not on this contract",
-    UNKNOWN: "Unknown parcel number",
-    WRONG_CREDENTIALS: "Wrong credentials",
-    NOT_ALLOWED: "The service is not allowed for this login",
-    FAILURE: "System error",
-}
+MESSAGES = error_texts("beta tracking")
 NUMBER = re.compile(r"[A-Z0-9]{11,35}", re.ASCII)
 MAGIC_NUMBER = re.compile(r"6A9999999(\d{4})", re.ASCII)  # a number that asks for an error: 6A99999990105 is error 105
 OLDEST_S = 90 * 24 * 3600.0

@@ -1,0 +1,20 @@
+"""The tables of data beside the code."""
+
+import csv
+from pathlib import Path
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    """Return a file's rows by its columns."""
+    with (Path(__file__).parent / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def error_texts(service: str) -> dict[int, str]:
+    """Return the texts of a service's error codes; of rows that overlap the first one counts."""
+    texts: dict[int, str] = {}
+    for row in rows("error_texts.csv"):
+        first, _, last = row["codes"].partition("-")
+        if row["service"] == service:
+            texts = dict.fromkeys(range(int(first), int(last or first) + 1), row["text"]) | texts
+    return texts
