@@ -19,9 +19,8 @@ import enum
 import re
 from dataclasses import dataclass
 
-from carriers.sandbox import corruption
+from carriers.sandbox import corruption, transmission
 from carriers.sandbox.corruption import Corruption, sent
-from carriers.sandbox.http import Transmission
 
 Carriers = tuple[str, ...]
 ALPHA: Carriers = ("alpha",)
@@ -63,16 +62,16 @@ class Fault:
 
 FAULTS = (
     # Silence and broken connections.
-    Fault("hang", False, "no answer; connection closed after the delay", sent(Transmission.HANG), delay_s=HANG_S),
-    Fault("hangmade", True, "the same, after buying", sent(Transmission.HANG), delay_s=HANG_S),
-    Fault("reset", False, "connection reset instead of an answer", sent(Transmission.RESET)),
-    Fault("resetmade", True, "the same, after buying", sent(Transmission.RESET)),
-    Fault("close", False, "connection closed without an answer", sent(Transmission.CLOSE)),
-    Fault("closemade", True, "the same, after buying", sent(Transmission.CLOSE)),
-    Fault("cutoff", True, "closed after half of the announced body", sent(Transmission.CUT)),
-    Fault("driphead", True, "a byte a second, from the headers on", sent(Transmission.DRIP_HEAD), delay_s=DRIP_S),
-    Fault("dripbody", True, "a byte a second, from the body on", sent(Transmission.DRIP_BODY), delay_s=DRIP_S),
-    Fault("late", True, "no answer; the search finds it after the delay", sent(Transmission.CLOSE), delay_s=LATE_S),
+    Fault("hang", False, "no answer; connection closed after the delay", sent(transmission.hang), delay_s=HANG_S),
+    Fault("hangmade", True, "the same, after buying", sent(transmission.hang), delay_s=HANG_S),
+    Fault("reset", False, "connection reset instead of an answer", sent(transmission.reset)),
+    Fault("resetmade", True, "the same, after buying", sent(transmission.reset)),
+    Fault("close", False, "connection closed without an answer", sent(transmission.close)),
+    Fault("closemade", True, "the same, after buying", sent(transmission.close)),
+    Fault("cutoff", True, "closed after half of the announced body", sent(transmission.cut)),
+    Fault("driphead", True, "a byte a second, from the headers on", sent(transmission.drip_head), delay_s=DRIP_S),
+    Fault("dripbody", True, "a byte a second, from the body on", sent(transmission.drip_body), delay_s=DRIP_S),
+    Fault("late", True, "no answer; the search finds it after the delay", sent(transmission.close), delay_s=LATE_S),
     Fault("slow", True, "buys and answers late, even if the client is gone", kind=Kind.DELAY, delay_s=SLOW_S),
     # Answers of a proxy or another server.
     Fault("empty", True, "HTTP 200 with an empty body", corruption.empty),
@@ -89,7 +88,7 @@ FAULTS = (
     Fault("garbled", True, "every byte of the body changed", corruption.garbled),
     Fault("charset", True, "Latin-1 text in an answer that says UTF-8", corruption.wrong_charset),
     Fault("deep", True, "200,000 levels of XML or JSON", corruption.deep),
-    Fault("huge", True, "50 MB, chunked, in place of the label", sent(Transmission.HUGE)),
+    Fault("huge", True, "50 MB, chunked, in place of the label", sent(transmission.huge)),
     Fault("gzipbomb", True, "50 MB in 50 kB of gzip", corruption.gzip_bomb),
     Fault("doctype", True, "a DOCTYPE with an entity", corruption.doctype, carriers=ALPHA),
     Fault("base64", True, "the label's base64 cut in the middle", carriers=ALPHA),

@@ -1,23 +1,14 @@
 """One HTTP request and its response, as plain data."""
 
-import enum
 import json
-from collections.abc import Mapping
+import socket
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 
-
-class Transmission(enum.Enum):
-    """The ways of sending a response's bytes."""
-
-    WHOLE = enum.auto()
-    HANG = enum.auto()  # nothing for `delay_s`, then the connection is closed
-    CLOSE = enum.auto()
-    RESET = enum.auto()
-    DRIP_HEAD = enum.auto()  # a byte every `delay_s`, from the first header on
-    DRIP_BODY = enum.auto()  # a byte every `delay_s`, from the first byte of the body on
-    CUT = enum.auto()  # half of the announced body, then the connection is closed
-    HUGE = enum.auto()  # the body with 50 MB in its middle, chunked
+Transmission = Callable[["Response", socket.socket, "Wait"], None]
+Wait = Callable[[float], bool]  # for that many seconds; true when the sandbox is reset or closed meanwhile
 
 
 @dataclass(frozen=True)
@@ -32,16 +23,28 @@ class Request:
     body: bytes
 
 
+def whole(response: "Response", connection: socket.socket, _: Wait) -> None:
+    """Send all at once: head and body apart would wait for each other's acknowledgement."""
+    connection.sendall(response.head() + response.body)
+
+
 @dataclass(frozen=True)
 class Response:
-    """A response and the way it is sent."""
+    """A response and the way it is sent; only after a `whole` one the connection can carry another exchange."""
 
     status: int
     content_type: str
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
-    transmission: Transmission = Transmission.WHOLE
+    transmission: Transmission = whole
     delay_s: float = 0.0
+
+    def head(self, framing: str = "") -> bytes:
+        status = f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}"
+        fields = {"Server": "sandbox", "Content-Type": self.content_type, **self.headers}
+        named = (f"{name}: {value}" for name, value in fields.items())
+        lines = [status, framing or f"Content-Length: {len(self.body)}", *named]
+        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
 def json_response(content: Any, status: int = 200) -> Response:

@@ -13,12 +13,11 @@ from urllib.parse import parse_qsl, urlsplit
 
 from carriers.sandbox import routes
 from carriers.sandbox.faults import BOTH
-from carriers.sandbox.http import Request, Response, text_response
+from carriers.sandbox.http import Request, Response, text_response, whole
 from carriers.sandbox.journeys import REAL_TIME
 from carriers.sandbox.ledger import Ledger
 from carriers.sandbox.parcel import Parcel
 from carriers.sandbox.state import State
-from carriers.sandbox.transmission import Transmitter
 
 logger = logging.getLogger("carriers.sandbox")
 
@@ -151,11 +150,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _exchange(self) -> None:
         url = urlsplit(self.path)
         response = self._respond(url.path, dict(parse_qsl(url.query)))
-        how = response.transmission.name.lower()
-        logger.info("%s %s %d %s", self.command, routes.known(url.path), response.status, how)
-        state = self.server.state
-        is_kept = Transmitter(response, self.connection, state.wait).send()
-        self.close_connection = self.close_connection or not is_kept or state.closing.is_set()
+        send, state = response.transmission, self.server.state
+        logger.info("%s %s %d %s", self.command, routes.known(url.path), response.status, send.__name__)
+        send(response, self.connection, state.wait)
+        self.close_connection = self.close_connection or send is not whole or state.closing.is_set()
 
     do_GET = do_POST = do_DELETE = _exchange  # noqa: N815 the parent's names
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from carriers.sandbox.fault_registry import FaultRegistry, Operation
 from carriers.sandbox.faults import BOTH, Fault, Kind
-from carriers.sandbox.http import Response, Transmission
+from carriers.sandbox.http import Response
 from carriers.sandbox.ledger import Ledger
 from carriers.sandbox.parcel import Parcel
 from carriers.sandbox.tracking_numbers import NumberRange
+from carriers.sandbox.transmission import close
 
 Handler = Callable[[Fault], Response]
 
@@ -76,7 +77,7 @@ class State:
         if fault.kind is Kind.REFUSAL:
             return refuse(fault.name)
         if fault.kind is Kind.DELAY and interrupted.wait(fault.delay_s):
-            return replace(_NOTHING, transmission=Transmission.CLOSE)
+            return replace(_NOTHING, transmission=close)
         response = do(fault) if fault.is_made else _NOTHING
         return replace(fault.corrupt(response), delay_s=fault.delay_s) if fault.corrupt else response
 
