@@ -42,8 +42,8 @@ def _fields(message: soap.Message) -> Fields:
 def _search(state: State, message: soap.Message) -> Response:
     fields = _fields(message)
     for rule in point_tables.RULES:
-        if rule.name in fields and not rule.is_met(fields[rule.name]):
-            raise _refusal(rule.code, rule.name)
+        if rule.field in fields and (code := rule.broken_by(fields[rule.field])):
+            raise _refusal(code, rule.field)
     country = _country(message.operation, fields["countryCode"])
     if country == "FR" and not re.fullmatch(r"[0-9]{5}", fields["zipCode"]):
         raise _refusal(302, "zipCode")

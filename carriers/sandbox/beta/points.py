@@ -1,23 +1,41 @@
-"""beta's pickup point service: searches the points of a place, looks one up by its code."""
+"""beta's pickup point service: searches the points of a place, looks one up by its code.
+
+The page names 101, 102, 201 and 202 (credentials), 124 (the id, or a network that is missing), 146, 203, 300 and 301
+(nothing there) and 1000; which field each of the others belongs to is a choice.
+"""
 
 import re
 import uuid
 from collections.abc import Callable
 from typing import Any
 
-from carriers.sandbox.beta import point_request
+from carriers.sandbox.beta import accounts
 from carriers.sandbox.beta.answers import CodeError
-from carriers.sandbox.beta.json_request import MalformedError
+from carriers.sandbox.beta.json_request import MalformedError, read_request
 from carriers.sandbox.beta.point_answer import point_json
-from carriers.sandbox.beta.point_request import NO_JSON, NO_POINT, NOT_SERVED, SYSTEM, WRONG_ID, Fields
+from carriers.sandbox.beta.tables import NUMBER
 from carriers.sandbox.countries import FRANCE
+from carriers.sandbox.data import error_texts
 from carriers.sandbox.fault_registry import Operation
 from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.pickup_points import POINTS, PickupPoint, near, point_of
+from carriers.sandbox.point_rules import rules_of
 from carriers.sandbox.state import State
 
 SEARCH, LOOK_UP = "findRDVPointRetraitAcheminement", "findPointRetraitAcheminementByID"
+MISSING_ACCOUNT, MISSING_PASSWORD, WRONG_CREDENTIALS, NOT_ALLOWED = 101, 102, 201, 202
+WRONG_ID, NO_JSON, NO_POINT, NOT_SERVED, SYSTEM = 124, 145, 300, 203, 1000
+MESSAGES = error_texts("beta points")
+RULES = {SEARCH: rules_of("beta search"), LOOK_UP: rules_of("beta look-up")}
+FIELDS = {
+    SEARCH: (
+        "address", "zipCode", "city", "countryCode", "shippingDate", "weight", "filterRelay", "optionInter", "lang",
+        "requestId", "origin",
+    ),
+    LOOK_UP: ("id", "date", "weight", "filterRelay", "reseau", "langue"),
+}  # fmt: skip
+CREDENTIALS = ("accountNumber", "password", "apiKey", "codTiersPourPartenaire")
 MOST_POINTS = 20
 MAGIC_ID = re.compile(r"99(\d{4})")  # an id that asks for an error: 990124 is error 124
 # The kinds that each value of filterRelay keeps.
@@ -29,18 +47,45 @@ KEPT: dict[str, Callable[[PickupPoint], bool]] = {
     "10": lambda point: not point.is_locker,
 }
 
+Fields = dict[str, str]
+
 
 def answer_points(state: State, request: Request, *, operation: str) -> Response:
-    is_search = operation == SEARCH
     try:
-        fields = point_request.read_fields(request, point_request.SEARCHED if is_search else point_request.LOOKED_UP)
-        point_request.validate_credentials(fields)
-        point_request.validate(fields, point_request.SEARCH_RULES if is_search else point_request.LOOK_UP_RULES)
+        fields = _read_fields(request, (*CREDENTIALS, *FIELDS[operation]))
+        _validate_credentials(fields)
+        _validate(operation, fields)
         return _perform(state, operation, fields)
     except MalformedError:
         return _refused(operation, NO_JSON)
     except CodeError as error:
         return _refused(operation, error.code)
+
+
+def _read_fields(request: Request, names: tuple[str, ...]) -> Fields:
+    """Return the fields as text, "" for a null; MalformedError for a body that is not this service's."""
+    body = read_request(request, dict.fromkeys(names, (str, *NUMBER)))
+    return {name: str(body.get(name, "")).strip() for name in names}
+
+
+def _validate_credentials(fields: Fields) -> None:
+    """Accept any account with a password, or an API key, except those that end in 30000, 30007, 30008 and 30009."""
+    if not fields["apiKey"]:
+        if not fields["accountNumber"]:
+            raise CodeError(MISSING_ACCOUNT)
+        if not fields["password"]:
+            raise CodeError(MISSING_PASSWORD)
+    name = fields["apiKey"] or fields["accountNumber"]
+    if name.endswith(accounts.WRONG):
+        raise CodeError(WRONG_CREDENTIALS)
+    if name.endswith(accounts.NOT_ALLOWED) or accounts.is_number_missing(name, fields["codTiersPourPartenaire"]):
+        raise CodeError(NOT_ALLOWED)
+
+
+def _validate(operation: str, fields: Fields) -> None:
+    for rule in RULES[operation]:
+        if code := rule.broken_by(fields[rule.field]):
+            raise CodeError(code)
 
 
 def _perform(state: State, operation: str, fields: Fields) -> Response:
@@ -71,7 +116,7 @@ def _found(fields: Fields) -> list[dict[str, Any]]:
 
 def _looked_up(fields: Fields) -> list[dict[str, Any]]:
     magic = MAGIC_ID.fullmatch(fields["id"])
-    if magic and int(magic[1]) in point_request.MESSAGES:
+    if magic and int(magic[1]) in MESSAGES:
         raise CodeError(int(magic[1]))
     point = point_of("beta", fields["id"])
     if point is None or (not fields["reseau"] and point.country not in FRANCE):
@@ -94,7 +139,7 @@ def _answer(operation: str, code: int, message: str, found: list[dict[str, Any]]
 
 
 def _refused(operation: str, code: int) -> Response:
-    return _answer(operation, code, point_request.MESSAGES.get(code, "undocumented error"), [])
+    return _answer(operation, code, MESSAGES.get(code, "undocumented error"), [])
 
 
 def _faulty(operation: str, name: str) -> Response:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import requests
 
-from carriers.sandbox.beta.point_request import MESSAGES
+from carriers.sandbox.beta.points import MESSAGES
 from carriers.sandbox.countries import PARIS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.control import TIMEOUT_S, arm, post
