@@ -146,7 +146,7 @@ def first_rows(endpoints: Iterable[Any], now: datetime) -> dict[str, list[Webhoo
         else:
             behind.append(row.id)
     if behind:
-        # `outcomes` makes the next row of a subject due when the first is over, after this transaction at the
+        # `delivering` makes the next row of a subject due when the first is over, after this transaction at the
         # latest, because it has to wait for the row.
         its_turn = Greatest("due_at", Coalesce("leased_until", "due_at"))
         put_off = Subquery(first.values(at=its_turn)[:1])

@@ -1,21 +1,36 @@
-"""Delivers what is due, many at a time; for the background process, of which any number may run."""
+"""Delivers what is due, many at a time; for the background process, of which any number may run.
+
+The end of each attempt is written down: delivered, to be tried again, or a dead letter. It may disable its endpoint.
+"""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from datetime import datetime, timedelta
 from time import sleep
+from typing import Any
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models import Case, F, OuterRef, QuerySet, Subquery, Value, When
 
+from shops.db import clock
+from shops.webhooks import endpoints
 from shops.webhooks.claims import Claim, claim
-from shops.webhooks.outcomes import record
-from shops.webhooks.sending import Outcome, send
+from shops.webhooks.metrics import ATTEMPTS, DELIVERED
+from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
+from shops.webhooks.retries import compressed, pause_after
+from shops.webhooks.sending import GONE, Outcome, send
 
+queued = WebhookDelivery.objects.queued
 # New deliveries are looked for as often, also while attempts are under way.
 POLL_S = 0.5
 # When an attempt has ended, those that end soon after are written down with it.
 GATHER_S = 0.05
+# An endpoint that takes longer shares a part of the places with all that do, so that it slows nobody else's.
+SLOW_S = 1.0
+# An endpoint that works again gets what waits; an event that it alone refuses is not tried at each success of others.
+RECOVERY_SPACING = timedelta(minutes=1)
 logger = logging.getLogger("webhooks.delivery")
 
 
@@ -55,3 +70,96 @@ def write_down(outcomes: list[Outcome]) -> None:
                 raise
             logger.warning("webhook outcomes wait for the database", extra={"reason": type(error).__name__})
             sleep(POLL_S)
+
+
+def record(outcomes: Iterable[Outcome]) -> None:
+    """Write outcomes down in one transaction; one whose lease was lost meanwhile changes nothing."""
+    by_lease = {(each.claim.delivery.id, each.claim.leased_until): each for each in outcomes}
+    if not by_lease:
+        return
+    with transaction.atomic():
+        now = clock.now()
+        own = [by_lease[lease] for lease in leases(row for row, _ in by_lease) if lease in by_lease]
+        record_successes([outcome for outcome in own if not outcome.reason], now)
+        for outcome in own:
+            if outcome.reason:
+                record_failure(outcome, now)
+        release_next(own, now)
+        record_health(own, now)
+    for outcome in own:
+        announce(outcome)
+
+
+def leases(ids: Iterable[int]) -> QuerySet[Any, Any]:
+    """Lock queued rows, in order so that two processes do not deadlock; return the end of each one's lease."""
+    rows = queued().filter(id__in=list(ids)).order_by("id").select_for_update()
+    return rows.values_list("id", "leased_until")
+
+
+def record_successes(outcomes: Iterable[Outcome], now: datetime) -> None:
+    """Write attempts that succeeded into their rows."""
+    by_row = {each.claim.delivery.id: each for each in outcomes}
+    WebhookDelivery.objects.filter(id__in=by_row).update(
+        state=DeliveryState.DELIVERED,
+        attempts=F("attempts") + 1,
+        leased_until=None,
+        last_attempt_at=now,
+        last_status=Case(*(When(id=row, then=Value(each.status)) for row, each in by_row.items())),
+        last_reason="",
+        last_duration_ms=Case(*(When(id=row, then=Value(each.duration_ms)) for row, each in by_row.items())),
+    )
+
+
+def record_failure(outcome: Outcome, now: datetime) -> None:
+    """Write an attempt that failed into its row: it is tried again, or a dead letter."""
+    delivery = outcome.claim.delivery
+    pause = pause_after(delivery.attempts + 1)
+    WebhookDelivery.objects.filter(id=delivery.id).update(
+        state=DeliveryState.DEAD if pause is None else DeliveryState.QUEUED,
+        attempts=F("attempts") + 1,
+        due_at=now + pause if pause else now,
+        leased_until=None,
+        last_attempt_at=now,
+        last_status=outcome.status,
+        last_reason=outcome.reason,
+        last_duration_ms=outcome.duration_ms,
+    )
+
+
+def release_next(outcomes: Iterable[Outcome], now: datetime) -> None:
+    """Make the next row of each subject due whose first is over: `claims` may have put it off."""
+    behind = queued().filter(endpoint=OuterRef("endpoint"), subject=OuterRef("subject"), id__gt=OuterRef("id"))
+    over = WebhookDelivery.objects.filter(id__in=[each.claim.delivery.id for each in outcomes])
+    over = over.exclude(state=DeliveryState.QUEUED)
+    following = over.annotate(next=Subquery(behind.order_by("id").values("id")[:1])).values("next")
+    queued().filter(id__in=following.order_by()).update(due_at=now)
+
+
+def record_health(outcomes: Sequence[Outcome], now: datetime) -> None:
+    """Note which endpoints work; disable those that are gone, or that have failed for too long."""
+    working = {each.claim.endpoint.id for each in outcomes if not each.reason}
+    gone = {each.claim.endpoint.id for each in outcomes if each.status == GONE}
+    ids = {each.claim.endpoint.id for each in outcomes}
+    # One quick answer is enough: a busy host delays some of any endpoint's.
+    slow = ids - {each.claim.endpoint.id for each in outcomes if each.duration_s <= SLOW_S}
+    failed_all_since = now - compressed(endpoints.DISABLED_AFTER)
+    # In order, so that two processes do not deadlock.
+    for row in WebhookEndpoint.objects.filter(id__in=ids).only("failing_since", "is_slow").order_by("id"):
+        if row.is_slow is not (row.id in slow):
+            WebhookEndpoint.objects.filter(id=row.id).update(is_slow=row.id in slow)
+        if (row.failing_since is None) != (row.id in working):
+            WebhookEndpoint.objects.filter(id=row.id).update(failing_since=None if row.id in working else now)
+            if row.id in working:
+                endpoints.make_due(row.id, spacing=compressed(RECOVERY_SPACING))
+        if row.id in gone:
+            endpoints.disable(row.id, f"it answered {GONE}")
+        elif row.id not in working and row.failing_since and row.failing_since < failed_all_since:
+            endpoints.disable(row.id, f"nothing but failures for {endpoints.DISABLED_AFTER.days} days")
+
+
+def announce(outcome: Outcome) -> None:
+    ATTEMPTS.labels(outcome.reason or DELIVERED).observe(outcome.duration_s)
+    if outcome.reason:
+        facts = {"endpoint": outcome.claim.endpoint.id, "message_id": outcome.claim.delivery.event_id}
+        facts |= {"reason": outcome.reason, "http_status": str(outcome.status or "")}
+        logger.warning("webhook not delivered", extra=facts)

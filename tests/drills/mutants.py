@@ -158,7 +158,7 @@ MUTANTS = [
     ),
     Mutant(
         "the next event of a parcel is not made due",
-        "shops/webhooks/outcomes.py",
+        "shops/webhooks/delivering.py",
         "        release_next(own, now)\n",
         "",
         "parcel",

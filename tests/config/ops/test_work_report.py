@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from config.ops.work_report import Report
-from shops.webhooks import claims, endpoints, outcomes
+from shops.webhooks import claims, delivering, endpoints
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from shops.webhooks.sending import Outcome
 from tests.shops.webhooks.receivers import tell_label
@@ -38,7 +38,7 @@ def test_it_tells_what_webhooks_were_delivered_since_the_last_and_how_many_wait_
         tell_label(shop.id, f"label-{number}")
     WebhookDelivery.objects.update(created_at=timezone.now() - timedelta(seconds=90))
     reasons = ("", "", "timeout", "http_5xx")
-    outcomes.record(Outcome(each, None, reason, 0.1) for each, reason in zip(claims.claim(10), reasons, strict=True))
+    delivering.record(Outcome(each, None, reason, 0.1) for each, reason in zip(claims.claim(10), reasons, strict=True))
     found = line()
     assert found.pop("oldest_s") in range(90, 120)
     assert found == {"queued": 2, "delivered": 2, "failed": 2}

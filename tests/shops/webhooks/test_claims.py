@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from shops.models import Shop
-from shops.webhooks import claims, endpoints, outcomes
+from shops.webhooks import claims, delivering, endpoints
 from shops.webhooks.claims import Claim, claim
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from shops.webhooks.sending import Outcome
@@ -71,7 +71,7 @@ def test_a_new_endpoint_has_two_attempts_at_once_until_it_is_known_to_be_quick(d
     first = claim(100)
     assert len(first) == claims.MAX_FOR_NEW_ENDPOINT
     assert claim(100) == []
-    outcomes.record([Outcome(each, 200, "", 0.1) for each in first])
+    delivering.record([Outcome(each, 200, "", 0.1) for each in first])
     assert len(claim(100)) == claims.MAX_FOR_ENDPOINT
 
 
@@ -88,14 +88,14 @@ def test_an_endpoint_that_answers_late_is_slow_until_it_is_quick_again(db: None)
     made = add(ShopFactory(), 3)
     for duration_s, is_slow in ((10.0, True), (10.0, True), (0.1, False)):
         (held,) = claim(1)
-        outcomes.record([Outcome(held, 200, "", duration_s)])
+        delivering.record([Outcome(held, 200, "", duration_s)])
         assert WebhookEndpoint.objects.get(id=made.id).is_slow is is_slow
 
 
 def test_an_endpoint_with_one_quick_answer_among_late_ones_is_not_slow(db: None) -> None:
     made = add(ShopFactory(), 2)
     late, quick = claim(2)
-    outcomes.record([Outcome(late, 200, "", 1.5), Outcome(quick, 200, "", 0.1)])
+    delivering.record([Outcome(late, 200, "", 1.5), Outcome(quick, 200, "", 0.1)])
     assert WebhookEndpoint.objects.get(id=made.id).is_slow is False
 
 
@@ -126,9 +126,9 @@ def test_a_lease_that_ran_out_is_taken_over_and_the_first_holder_changes_nothing
     )
     (second,) = claim(1)
     assert first.delivery.id == second.delivery.id
-    outcomes.record([Outcome(first, 200, "", 0.1)])
+    delivering.record([Outcome(first, 200, "", 0.1)])
     assert WebhookDelivery.objects.get().state == "queued"
-    outcomes.record([Outcome(second, 200, "", 0.1)])
+    delivering.record([Outcome(second, 200, "", 0.1)])
     assert WebhookDelivery.objects.get().state == "delivered"
 
 
@@ -142,7 +142,7 @@ def test_only_the_first_row_of_a_subject_is_claimed_and_the_next_when_it_is_over
         (held,) = claim(10)
         assert claim(10) == []
         order.append(held.delivery.event.data["code"])
-        outcomes.record([Outcome(held, 200, "", 0.1)])
+        delivering.record([Outcome(held, 200, "", 0.1)])
     assert order == ["1", "2", "3"]
 
 
@@ -162,7 +162,7 @@ def test_ten_endpoints_cost_as_many_queries_as_two(db: None) -> None:
             add(ShopFactory(), 2)
         with CaptureQueriesContext(connection) as captured:
             claimed = claim(2 * made)
-            outcomes.record([Outcome(each, 200, "", 0.1) for each in claimed])
+            delivering.record([Outcome(each, 200, "", 0.1) for each in claimed])
         assert len(claimed) == 2 * made
         return len(captured)
 

@@ -15,9 +15,8 @@ from django.utils import timezone
 from carriers.http.connections import Deadline, clock_s
 from shops.models import Shop
 from shops.webhooks import claims, delivering, endpoints, retries
-from shops.webhooks.delivering import deliver_due
+from shops.webhooks.delivering import deliver_due, record
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
-from shops.webhooks.outcomes import record
 from shops.webhooks.sending import Outcome
 from tests.carriers.support.broken_answers import FLOODS
 from tests.carriers.support.servers import dripping, once, serving, silent
