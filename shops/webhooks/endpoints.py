@@ -1,7 +1,7 @@
 """Makes, rotates, tests, enables and revokes webhook endpoints."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +13,7 @@ from shops.db import clock
 from shops.db.batches import batches
 from shops.models import Shop
 from shops.webhooks import outbox, signing
-from shops.webhooks.event_types import DISABLED, SUBSCRIBABLE, TEST
+from shops.webhooks.event_types import DISABLED, TEST
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 from shops.webhooks.retries import SCHEDULE, compressed
 
@@ -23,53 +23,43 @@ DISABLED_AFTER = timedelta(days=5)
 # Each secret before a rotation signs as well for as long, so that a receiver can change over.
 ROTATION_OVERLAP = timedelta(hours=24)
 REVOKED, ACTIVE, PAUSED = "revoked", "active", "paused"
-UNCHANGED: tuple[str, ...] = ("unchanged",)  # no endpoint's types
 logger = logging.getLogger("webhooks.endpoints")
-
-
-class EventTypeError(ValueError):
-    """A type of event that no endpoint can ask for; the text is for staff."""
 
 
 class LimitError(ValueError):
     """The shop has all the endpoints that it may have; the text is for staff."""
 
 
-def create(*, shop: Shop, url: str, event_types: Iterable[str] = ()) -> tuple[WebhookEndpoint, str]:
-    """Make an endpoint of a URL that was checked; return it with its secret. Raise EventTypeError or LimitError."""
-    wanted = list(dict.fromkeys(event_types))
-    for event_type in wanted:
-        if event_type not in SUBSCRIBABLE:
-            raise EventTypeError(f"{event_type!r} is none of {', '.join(SUBSCRIBABLE)}")
+def create(*, shop: Shop, url: str, event_types: Sequence[str] = ()) -> tuple[WebhookEndpoint, str]:
+    """Make an endpoint of a URL and types that were checked; return it with its secret. Raise LimitError."""
     secret = signing.new_secret()
     with transaction.atomic():
         Shop.objects.select_for_update(no_key=True).get(id=shop.id)  # so that two at once keep the limit
         if WebhookEndpoint.objects.for_shop(shop.id).not_revoked().count() >= MAX_ENDPOINTS:
             raise LimitError(f"a shop has at most {MAX_ENDPOINTS} endpoints: revoke one first")
-        endpoint = WebhookEndpoint(shop=shop, url=url, event_types=wanted)
+        endpoint = WebhookEndpoint(shop=shop, url=url, event_types=list(event_types))
         endpoint.set_secret(secret)
         endpoint.save(force_insert=True)
     return endpoint, secret
 
 
-def change(
-    endpoint: WebhookEndpoint, *, url: str = "", status: str = "", event_types: Iterable[str] | None = UNCHANGED
-) -> None:
-    """Change an endpoint; `active` enables or resumes it. What waits is due with it, or a checked URL."""
-    values: dict[str, Any] = {}
-    if url:
-        values["url"] = url
-    if url and url != endpoint.url:
+def change(endpoint: WebhookEndpoint, *, status: str = "", **values: Any) -> None:
+    """Change an endpoint's `url`, which was checked, or `event_types`; `active` enables or resumes it.
+
+    What waits is due with it, or with a URL.
+    """
+    has_url = "url" in values
+    if has_url and values["url"] != endpoint.url:
         values |= {"failing_since": None, "is_slow": None}  # nothing is known of it yet
-    if event_types is not UNCHANGED:
-        values["event_types"] = list(event_types or ())
+    if "event_types" in values:
+        values["event_types"] = values["event_types"] or []
     if status:
         values["is_paused"] = status == PAUSED
     if values:
         WebhookEndpoint.objects.filter(id=endpoint.id).update(**values)
     if status == ACTIVE:
         enable(endpoint)
-    if url or status == ACTIVE:
+    if has_url or status == ACTIVE:
         make_due(endpoint.id)
 
 
@@ -137,5 +127,5 @@ def send_test(endpoint: WebhookEndpoint) -> str:
     """Queue a `webhook.test` for the endpoint; return the event's id."""
     event = outbox.Event(TEST, endpoint.id, {"endpointId": endpoint.id})
     with transaction.atomic():
-        outbox.tell_endpoint(endpoint, event)
+        outbox.write(endpoint.shop_id, [event], [(endpoint.id, ())])  # whatever it asked for
     return event.message_id

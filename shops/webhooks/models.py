@@ -156,10 +156,6 @@ class TransactionId(models.Func):
         return self.as_sql(compiler, connection, function=LATER_ID, **extra)
 
 
-class WebhookEventQuerySet(ForShop):
-    """Ways to find events."""
-
-
 class WebhookEvent(models.Model):
     """A change of a subject, once, from its transaction; a shop has it with an endpoint and without one."""
 
@@ -174,7 +170,7 @@ class WebhookEvent(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     transaction_id = models.BigIntegerField(db_default=TransactionId(), editable=False)
 
-    objects = WebhookEventQuerySet.as_manager()
+    objects = ForShop.as_manager()
 
     class Meta:
         ordering = ["-id"]

@@ -50,11 +50,6 @@ def tell_all(shop_id: str, events: Iterable[Event], endpoints: Sequence[Row] | N
         write(shop_id, events, ENDPOINTS.rows(shop=shop_id) if endpoints is None else endpoints)
 
 
-def tell_endpoint(endpoint: WebhookEndpoint, event: Event) -> None:
-    """Write an event for one endpoint, whatever it asked for."""
-    write(endpoint.shop_id, [event], [(endpoint.id, ())])
-
-
 def write(shop_id: str, events: Sequence[Event], endpoints: Sequence[Row]) -> None:
     rows = [(each.message_id, shop_id, each.type, each.subject, orjson.dumps(each.data).decode()) for each in events]
     insert_values(WebhookEvent, EVENT_COLUMNS, rows)

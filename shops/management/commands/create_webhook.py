@@ -27,14 +27,17 @@ class Command(base.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         shop = base.find_shop(options["shop_id"])
+        try:
+            check_url(options["url"])
+        except UrlError as error:
+            raise CommandError(f"URL: {error}") from None
+        wanted = list(dict.fromkeys(options["event"]))
+        for event_type in wanted:
+            if event_type not in SUBSCRIBABLE:
+                raise CommandError(f"--event: {event_type!r} is none of {', '.join(SUBSCRIBABLE)}")
         with transaction.atomic():
             try:
-                check_url(options["url"])
-                endpoint, secret = endpoints.create(shop=shop, url=options["url"], event_types=options["event"])
-            except UrlError as error:
-                raise CommandError(f"URL: {error}") from None
-            except endpoints.EventTypeError as error:
-                raise CommandError(f"--event: {error}") from None
+                endpoint, secret = endpoints.create(shop=shop, url=options["url"], event_types=wanted)
             except endpoints.LimitError as error:
                 raise CommandError(f"SHOP_ID: {error}") from None
             record(Action.ADDED, endpoint, changes=changes.of_new(endpoint, "url", "event_types"))
