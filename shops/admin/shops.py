@@ -18,8 +18,7 @@ from django.utils.translation import gettext, gettext_lazy
 from shops.admin.kept import KeptAdmin
 from shops.admin.shop_overview import PANELS
 from shops.admin.tokens import TokenInline, admin_link
-from shops.contracts import senders
-from shops.contracts.addresses import AddressSerializer
+from shops.contracts.addresses import AddressSerializer, SenderError, checked_sender
 from shops.models import Shop
 from shops.staff.display_texts import NOTHING, column
 from shops.staff.panels import may_view
@@ -72,12 +71,12 @@ class ShopForm(forms.ModelForm[Shop]):
             self.instance.sender_address = None
             return self.cleaned_data
         try:
-            self.instance.sender_address, self.refusals = senders.checked(typed)
-        except senders.SenderError as error:
+            self.instance.sender_address, self.refusals = checked_sender(typed)
+        except SenderError as error:
             self.tell(error)
         return self.cleaned_data
 
-    def tell(self, error: senders.SenderError) -> None:
+    def tell(self, error: SenderError) -> None:
         """Tell of each wrong value at its field."""
         known = {name: faults for name, faults in error.faults.items() if name in AddressSerializer().fields}
         for name, faults in known.items():

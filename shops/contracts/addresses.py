@@ -1,17 +1,20 @@
-"""Postal addresses as the API takes them, with phone numbers in any written form."""
+"""Postal addresses as the API takes them, with phone numbers in any written form, and a shop's own as a sender."""
 
 # ruff: noqa: N815 - the public names are camelCase
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.core.exceptions import ValidationError as InvalidValue
 from django.core.validators import EmailValidator
 from rest_framework import serializers
 
+from carriers import CARRIERS
+from carriers.errors import Rejected
 from carriers.shipment import Party
-from shops.api.field_faults import Fault
+from carriers.validation import SENDER
+from shops.api.field_faults import Fault, describe_faults
 from shops.api.serializer_fields import ObjectSerializer, StringField
 from shops.contracts import phones
 
@@ -117,3 +120,34 @@ def party(address: dict[str, str]) -> Party:
         email=address.get("email", ""),
         province_code=address.get("provinceCode", ""),
     )
+
+
+class SenderError(ValueError):
+    """The address is wrong; `faults` are the fields' problems where they are known by field."""
+
+    def __init__(self, problem: str, faults: Mapping[str, Any] | None = None) -> None:
+        super().__init__(problem)
+        self.faults = faults or {}
+
+
+def checked_sender(data: Any) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the address, and by carrier the reason why its labels can't be sent from it; raise SenderError."""
+    serializer = AddressSerializer(data=data)
+    if not serializer.is_valid():
+        raise SenderError(describe_faults(serializer.errors), serializer.errors)
+    address: dict[str, str] = serializer.validated_data
+    refusals = refusals_of(address)
+    if len(refusals) == len(CARRIERS):
+        raise SenderError(next(iter(refusals.values())))
+    return address, refusals
+
+
+def refusals_of(address: dict[str, str]) -> dict[str, str]:
+    """Return, by carrier, the reason why it would refuse this sender in every order."""
+    refusals = {}
+    for code, carrier in CARRIERS.items():
+        try:
+            carrier.check_sender(party(address))
+        except Rejected as error:
+            refusals[code] = str(error).replace(f"{SENDER}.", "")
+    return refusals

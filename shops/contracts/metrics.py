@@ -1,13 +1,15 @@
 """Prometheus metrics, and spans, of the calls to carriers; none of them holds a database connection for long."""
 
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 
+from django.db import connection
 from prometheus_client import Gauge, Histogram
 
 from carriers.circuit_breaker import CircuitState
 from carriers.observer import Call, Observer
 from shops import spans
-from shops.db.idle import connection_released_after
 
 # Connecting costs PostgreSQL more than all statements of a purchase, and most carriers answer within this time.
 RELEASED_AFTER_S = 2.0
@@ -32,6 +34,28 @@ def show_circuit_state(carrier: str, service: str, state: CircuitState) -> None:
     """Set the gauges of this process: 1 for the circuit breaker's state, 0 for the others."""
     for each in CircuitState:
         CIRCUIT_BREAKER.labels(carrier, service, each).set(each is state)
+
+
+@contextmanager
+def connection_released_after(seconds: float) -> Iterator[None]:
+    """Keep this thread's connection through a short block, and end it in the middle of a long one.
+
+    The block uses no database. A call that hangs must not hold a connection that look-ups need.
+    """
+    held = connection.connection if connection.vendor == "postgresql" else None
+    release = threading.Timer(seconds, held.close) if held else None
+    if release:
+        release.start()
+    try:
+        yield
+    finally:
+        if held and release:
+            release.cancel()
+            release.join()
+            # The server may have ended it meanwhile.
+            connection.health_check_done = False  # type: ignore[attr-defined]  # the types leave it out
+            if held.closed:
+                connection.close()
 
 
 class CarrierMetrics(Observer):

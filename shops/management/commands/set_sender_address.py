@@ -7,7 +7,7 @@ import orjson
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from shops.contracts import senders
+from shops.contracts.addresses import SenderError, checked_sender
 from shops.management import base
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
@@ -27,8 +27,8 @@ class Command(base.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         shop = base.find_shop(options["shop_id"])
         try:
-            address, refusals = senders.checked(read_json(options["file"]))
-        except senders.SenderError as error:
+            address, refusals = checked_sender(read_json(options["file"]))
+        except SenderError as error:
             raise CommandError(f"FILE: {error}") from None
         changes = {"sender_address": [shop.sender_address, address]}
         shop.sender_address = address
