@@ -14,7 +14,7 @@ from labels.personal_data import erasure as label_erasure
 from parcels.importing.numbers import lock_imports
 from parcels.models import Parcel, TrackingNumber
 from parcels.personal_data import erasure as parcel_erasure
-from shops.db.batches import batches
+from shops.db.bulk import batches
 from shops.models import Shop
 from shops.personal_data import Traces
 from shops.staff.audit.models import Action

@@ -15,8 +15,8 @@ from carriers.shipment import LABEL_FORMATS
 from labels.customs import MAX_WEIGHT_KG, CustomsSerializer
 from labels.models import LabelState, ShippingLabel
 from labels.order_rules import MAX_PARCELS, day_in, facts_in, late_faults, order_faults
+from shops.api import request_body
 from shops.api.field_faults import Fault, add_fault
-from shops.api.ignored_header import header_of
 from shops.api.serializer_fields import (
     AmountField,
     CentsField,
@@ -175,7 +175,7 @@ def read_order(body: Any, *, sender_address: dict[str, str] | None) -> dict[str,
 def ignored_header(body: Any, *, sender_address: dict[str, str] | None) -> dict[str, str]:
     """Return the header that names the fields of an order's body that are unknown or not needed, if there are any."""
     not_needed = order_table.ignored(facts_in(body, sender_address)) if isinstance(body, dict) else ()
-    return header_of(body, READER, not_needed)
+    return request_body.ignored_header(body, READER, not_needed)
 
 
 def weights_kg(parcels: list[dict[str, float]]) -> list[str]:

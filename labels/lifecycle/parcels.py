@@ -18,8 +18,7 @@ from parcels.tracking.schedule import schedule_next_check
 from parcels.tracking.steps import has_moved
 from parcels.tracking.timeline import events_of, locked, recompute
 from shops.db import clock
-from shops.db.batches import batches
-from shops.db.bulk import PreparedInsert, instance
+from shops.db.bulk import PreparedInsert, batches, instance
 from shops.db.prepared import PreparedQuery, Row, argument, pipelined
 
 # What a label's parcel takes from another parcel of the same order, that of the shop's last report if there is one.

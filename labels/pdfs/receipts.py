@@ -17,7 +17,7 @@ from labels.ids import id_time
 from labels.models import ShippingLabel
 from labels.pdfs import storage
 from shops.contracts.encryption import UnreadableSecretError, decrypt, encrypt
-from shops.db.batches import BATCH_SIZE
+from shops.db.bulk import BATCH_SIZE
 
 ROOT: Final = "receipts"
 TIMEOUT_S: Final = 3.0  # an order waits no longer for a storage that is silent

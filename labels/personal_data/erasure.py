@@ -18,7 +18,7 @@ from labels.pdfs import receipts, storage
 from labels.personal_data.columns import KEYS, LABEL, REFUSAL
 from labels.slips import making
 from shops.db import clock
-from shops.db.batches import batches
+from shops.db.bulk import batches
 from shops.personal_data import Columns, Traces
 
 # A key is kept for this long, erased or not: a repeated request must not buy again.

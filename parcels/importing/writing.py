@@ -30,7 +30,7 @@ from parcels.tracking.timeline import (
     update,
 )
 from shops.db import bulk
-from shops.db.batches import MAX_VALUES, batches
+from shops.db.bulk import MAX_VALUES, batches
 
 # An update never moves a parcel to another shop; what staff take and note is theirs.
 KEPT_FIELDS = {"id", "shop", "imported_at", "taken_by", "taken_at", "notes"}

@@ -19,7 +19,7 @@ from parcels.personal_data.columns import COLUMNS
 from parcels.tracking.recording import MAX_TEXT_LENGTH
 from parcels.tracking.timeline import TIMELINE_FIELDS, keep_report, move_time
 from shops.db import clock
-from shops.db.batches import batches
+from shops.db.bulk import batches
 from shops.personal_data import Columns, Traces
 
 # What is read of a parcel beside its personal columns.

@@ -10,7 +10,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Greatest, Now
 
 from shops.db import clock
-from shops.db.batches import batches
+from shops.db.bulk import batches
 from shops.models import Shop
 from shops.webhooks import outbox, signing
 from shops.webhooks.event_types import DISABLED, TEST

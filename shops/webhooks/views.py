@@ -8,14 +8,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from shops.api import ignored_header
 from shops.api.cursors import PageSerializer, read_page
 from shops.api.errors.coded import TOO_MANY_WEBHOOKS
 from shops.api.errors.exceptions import ApiError
 from shops.api.errors.plain import WEBHOOK_NOT_FOUND
 from shops.api.paths import TRACKING
 from shops.api.query_fields import read_query
-from shops.api.request_body import sent_body
+from shops.api.request_body import ignored_header, sent_body
 from shops.api.serializer_fields import ObjectSerializer
 from shops.staff.audit.models import Action, Channel
 from shops.staff.audit.recording import Actor, acting, record
@@ -153,6 +152,6 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
     def read(self, request: Request, reader: ObjectSerializer) -> dict[str, Any]:
         """Read a body, and name what is ignored of it in the answer's header; raise ValidationError."""
         body = sent_body(request)
-        self.headers = ignored_header.header_of(body, reader)  # of the errors too
+        self.headers = ignored_header(body, reader)  # of the errors too
         values: dict[str, Any] = reader.run_validation(body)
         return values

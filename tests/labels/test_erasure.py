@@ -296,7 +296,7 @@ def test_an_erasure_behind_an_import_erases_what_that_brings(transactional_db: N
 
 
 def test_more_than_a_batch_of_parcels_and_labels_is_erased(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shops.db.batches.BATCH_SIZE", 4)
+    monkeypatch.setattr("shops.db.bulk.BATCH_SIZE", 4)
     for number in range(10):
         import_parcel(own.shop, customerEmail=EMAIL, orderId=f"order-{number}")
         LabelFactory(shop=own.shop, order_id=f"order-{number}", state="failed")
