@@ -2,7 +2,6 @@
 
 # ruff: noqa: N815 - the public names are camelCase
 
-import re
 from operator import itemgetter
 from typing import Any
 
@@ -15,6 +14,7 @@ from shops.api.serializer_fields import (
     ArrayField,
     BooleanField,
     ChoiceField,
+    CodeField,
     IntegerField,
     ListOfField,
     NumberField,
@@ -73,21 +73,6 @@ class StatusField(ChoiceField):
         super().__init__(TrackingStatus.values, **options)
 
 
-class PatternField(StringField):
-    """A string that matches a regular expression in full."""
-
-    def __init__(self, meaning: str, pattern: str, **options: Any) -> None:
-        super().__init__(**options)
-        self.meaning = meaning
-        self.pattern = re.compile(pattern)
-
-    def to_internal_value(self, data: Any) -> str:
-        text = super().to_internal_value(data)
-        if not self.pattern.fullmatch(text):
-            raise serializers.ValidationError(f"must be {self.meaning}.")
-        return text
-
-
 class UrlField(StringField):
     """An http or https URL."""
 
@@ -112,12 +97,12 @@ class DestinationSerializer(ObjectSerializer):
     province = StringField(help_text="Province, state or region; empty where there is none.")
     provinceCode = StringField(help_text="Short code of the province.")
     country = StringField(help_text="The country's name.")
-    countryCode = PatternField(
-        "an ISO 3166-1 alpha-2 country code", r"[A-Z]{2}", help_text="The country's ISO 3166-1 alpha-2 code."
+    countryCode = CodeField(
+        r"[A-Z]{2}", "an ISO 3166-1 alpha-2 country code", help_text="The country's ISO 3166-1 alpha-2 code."
     )
-    phone = PatternField(
-        "a phone number in international format",
+    phone = CodeField(
         r"(\+[0-9][0-9 ().-]{3,30})?",
+        "a phone number in international format",
         help_text="The recipient's phone number in international format; empty where there is none.",
     )
     latitude = nullable(

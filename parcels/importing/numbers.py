@@ -29,15 +29,15 @@ def newest(parcels: Iterable[Parcel]) -> Parcel:
     return max(parcels, key=lambda each: (each.created_at, each.id))
 
 
-def are_of_one_time(parcel: Parcel, number: TrackingNumber) -> bool:
-    """Tell if a number is that of a parcel that names it: it was not given out again in between."""
-    return abs(parcel.created_at - number.created_at) < GIVEN_OUT_AGAIN_MS
+def are_of_one_time(one: Parcel | TrackingNumber, number: TrackingNumber) -> bool:
+    """Tell if a number is that of a parcel or row that names it: it was not given out again in between."""
+    return abs(one.created_at - number.created_at) < GIVEN_OUT_AGAIN_MS
 
 
 def is_told_of(number: TrackingNumber, other: TrackingNumber) -> bool:
     """Tell if what was told of a label's number, or of one that left its parcel, is told of this new row too."""
     is_its_carriers = other.state != NumberState.REPORTED or other.carrier_code == number.carrier_code
-    return is_its_carriers and abs(number.created_at - other.created_at) < GIVEN_OUT_AGAIN_MS
+    return is_its_carriers and are_of_one_time(number, other)
 
 
 def state_beside(number: TrackingNumber) -> NumberState:

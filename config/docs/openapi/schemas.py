@@ -11,7 +11,7 @@ from carriers.order_fields import described
 from carriers.order_table import ORDER_FIELDS
 from carriers.products import PRODUCTS
 from parcels.models import TrackingStatus
-from parcels.serializers import PatternField, StatusField, UrlField
+from parcels.serializers import StatusField, UrlField
 from shops.api import query_fields
 from shops.api import serializer_fields as fields
 from shops.contracts.addresses import COUNTRY_CODES, CountryField, TextField
@@ -140,12 +140,10 @@ def value_schema(field: Field) -> Json:
 def string_bounds(field: fields.StringField) -> Iterator[tuple[str, Any]]:
     yield "maxLength", field.max_length
     match field:
-        case PatternField():
-            yield "pattern", f"^{field.pattern.pattern}$"
         case UrlField():
             yield "format", "uri"
         case fields.CodeField():
-            yield "pattern", f"^({field.pattern.pattern})$" if field.required else f"^({field.pattern.pattern})?$"
+            yield "pattern", f"^{field.pattern.pattern}$" if field.required else f"^({field.pattern.pattern})?$"
         case TextField():
             yield "minLength", 1
             yield "pattern", r"\S"
