@@ -6,7 +6,6 @@ CPU times include the server's processes, not the driver's and Redis'. Everythin
 within one run means something.
 """
 
-import argparse
 import os
 import random
 import time
@@ -17,6 +16,7 @@ from statistics import median
 from tests.benchmarks.driver import Measurement, measure
 from tests.drills.environment import environment
 from tests.drills.http_client import call
+from tests.drills.options import read_options
 from tests.drills.shop import SHOP
 from tests.support.paths import PARCELS, SEARCH
 
@@ -28,9 +28,7 @@ GOALS = {"look-up": 0.60, "search": 0.85}  # of the bare program's requests a se
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("--parcels", type=int, default=200_000)
-    parcels = parser.parse_args().parcels
+    parcels = read_options(__doc__, parcels=200_000).parcels
     with ExitStack() as stack:
         env = stack.enter_context(environment("postgresql", {}, redis=True))
         load(parcels)

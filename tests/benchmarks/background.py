@@ -4,7 +4,6 @@ In turn without `work` and without an endpoint, and with both: `work` then follo
 which every fourth brings news, and delivers the events. Only the ratio within one run means something.
 """
 
-import argparse
 import random
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from tests.benchmarks.driver import drive
 from tests.benchmarks.mixed import Driver, Request
 from tests.benchmarks.webhooks import switch
 from tests.drills.environment import Environment, environment, tracking_settings
+from tests.drills.options import read_options
 from tests.drills.printing import print_table
 from tests.drills.process import Process, cpu_s
 from tests.drills.shop import SHOP
@@ -44,9 +44,7 @@ Cost = tuple[float, float, float]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.background", description=__doc__)
-    parser.add_argument("--parcels", type=int, default=100_000)
-    parcels, port = parser.parse_args().parcels, free_port()
+    parcels, port = read_options(__doc__, parcels=100_000).parcels, free_port()
     settings = world.SETTINGS | tracking_settings(port) | RATES | {"CARRIER_CONCURRENCY": CONNECTIONS}
     with environment("postgresql", settings, redis=True) as env, ExitStack() as stack:
         stub = [sys.executable, "-m", "tests.drills.tracking_stub", "--port", str(port), "--step-asks", "4"]

@@ -4,7 +4,6 @@ For each list, filter and kind of search it prints the queries, the best time of
 of PostgreSQL, in the process, without HTTP; pages above `GOAL_MS` are marked.
 """
 
-import argparse
 import logging
 import time
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.drills.environment import environment
+from tests.drills.options import read_options
 from tests.drills.shop import PRODUCTS, RECIPIENT, SENDER, SHOP, carrier_of
 
 ROUNDS = 3
@@ -73,10 +73,7 @@ ON place = {LABEL_SAMPLES // 2} + i % {LABEL_SAMPLES // 2}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.desk", description=__doc__)
-    parser.add_argument("--parcels", type=int, default=2_000_000)
-    parser.add_argument("--labels", type=int, default=500_000)
-    options = parser.parse_args()
+    options = read_options(__doc__, parcels=2_000_000, labels=500_000)
     with environment("postgresql", {}):
         from django.db import connections
 

@@ -5,13 +5,13 @@ each order has another customer. One client orders as fast as it is answered, th
 the service's processes and of PostgreSQL's, and not of the sandbox and the clients, which share the cores.
 """
 
-import argparse
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 
 from tests.drills.environment import Environment, environment
+from tests.drills.options import read_options
 from tests.drills.process import cpu_s
 from tests.drills.shop import RECIPIENT, carrier_of, new_key, order
 
@@ -24,10 +24,7 @@ STATEMENT = re.compile(r"^(\S+) LOG:  (?:execute|statement)[^:]*: (\w+)", re.MUL
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.purchases", description=__doc__)
-    parser.add_argument("--labels", type=int, default=400)
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
+    options = read_options(__doc__, labels=400, rounds=3)
     with (
         environment("postgresql", {"CARRIER_CONCURRENCY": max(CLIENTS)}, redis=True) as env,
         env.served(workers=2) as (port, process),

@@ -5,7 +5,6 @@ to 20 days. A process removes those older than 10 days while this one looks parc
 as many labels lose keys and addresses. fsync is off, as in the tests' servers.
 """
 
-import argparse
 import random
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from statistics import quantiles
 from typing import TYPE_CHECKING
 
 from tests.drills.environment import environment
+from tests.drills.options import read_options
 from tests.drills.shop import RECIPIENT, SENDER, SHOP
 
 if TYPE_CHECKING:
@@ -26,10 +26,7 @@ BASELINE = 5_000  # look-ups
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.retention", description=__doc__)
-    parser.add_argument("--parcels", type=int, default=200_000)
-    parser.add_argument("--batch", default="500")
-    options = parser.parse_args()
+    options = read_options(__doc__, parcels=200_000, batch="500")
     with environment("postgresql", {"KEEP_PARCELS_DAYS": KEEP_DAYS}):
         from tests.benchmarks.parcels import load_parcels
 

@@ -4,7 +4,6 @@ One client asks one worker over HTTP, beside carriers that answer within millise
 remembered, a dry run, pages of the list of labels, the first and one behind it, and all events by their cursor.
 """
 
-import argparse
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -14,6 +13,7 @@ from urllib.parse import urlencode
 
 from tests.drills.environment import Environment, environment
 from tests.drills.http_client import Connection
+from tests.drills.options import read_options
 from tests.drills.shop import SHOP, new_key, order
 
 TRACKING = "/public/v1/tracking"
@@ -27,10 +27,7 @@ FROM generate_series(1, %s) number
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.shop_api", description=__doc__)
-    parser.add_argument("--labels", type=int, default=2_000_000)
-    parser.add_argument("--events", type=int, default=100_000)
-    options = parser.parse_args()
+    options = read_options(__doc__, labels=2_000_000, events=100_000)
     # More requests than a shop may make in a minute.
     with environment("postgresql", {"RATE_LIMIT": "100000/60s"}, redis=True) as env:
         load(options.labels, options.events)

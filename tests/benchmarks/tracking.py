@@ -6,13 +6,13 @@ news, in the second every fourth, as at the cadence of the service. The calls a 
 how many parcels two cores can follow at that cadence.
 """
 
-import argparse
 import sys
 import time
 from contextlib import ExitStack
 from typing import Any
 
 from tests.drills.environment import Environment, environment, tracking_settings
+from tests.drills.options import read_options
 from tests.drills.process import Process, cpu_s
 from tests.drills.shop import SHOP
 from tests.support.processes import free_port
@@ -40,12 +40,7 @@ FILL = """
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.tracking", description=__doc__)
-    parser.add_argument("--parcels", type=int, default=200_000)
-    parser.add_argument("--due", type=int, default=20_000)
-    parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=4, help="TRACKING_CONCURRENCY")
-    options = parser.parse_args()
+    options = read_options(__doc__, parcels=200_000, due=20_000, processes=1, threads=4)
     port = free_port()
     settings = tracking_settings(port) | {
         "ALPHA_TRACKING_RATE": 5000,

@@ -4,7 +4,6 @@ It imports parcels and buys labels, in turn without and with an endpoint that no
 CPU time of the service and of PostgreSQL. Only the ratio within one run means something.
 """
 
-import argparse
 import os
 import time
 from collections.abc import Callable
@@ -15,6 +14,7 @@ import orjson
 
 from tests.benchmarks.importing import run
 from tests.drills.environment import Environment, environment
+from tests.drills.options import read_options
 from tests.drills.printing import print_table
 from tests.drills.process import cpu_s
 from tests.drills.shop import SHOP, carrier_of, new_key, order
@@ -26,10 +26,7 @@ Cost = tuple[float, float]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.webhooks", description=__doc__)
-    parser.add_argument("--parcels", type=int, default=100_000)
-    parser.add_argument("--orders", type=int, default=400)
-    options = parser.parse_args()
+    options = read_options(__doc__, parcels=100_000, orders=400)
     with environment("postgresql", world.SETTINGS) as env:
         world.add_endpoint(SHOP, "http://127.0.0.1:9999/")
         server = env.postmaster

@@ -5,7 +5,6 @@ label is bought over connections of their own. Attacks that granian can't hold o
 with deploy/Caddyfile.
 """
 
-import argparse
 import os
 import resource
 import signal
@@ -23,6 +22,7 @@ from tests.drills import caddy
 from tests.drills.clients import percentiles
 from tests.drills.environment import Environment, environment
 from tests.drills.http_client import Connection, call
+from tests.drills.options import read_options
 from tests.drills.printing import counts, exit_code
 from tests.drills.process import Process, peak_mb, process_tree
 from tests.drills.shop import carrier_of, import_samples, new_key, order
@@ -235,14 +235,11 @@ def attack(name: str, env: Environment, number: str, *, through_caddy: bool) -> 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.attacks", description=__doc__)
-    parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=", ".join(ATTACKS))
-    parser.add_argument("--through-caddy", action="store_true")
-    options = parser.parse_args()
+    options = read_options(__doc__, chosen=ATTACKS, through_caddy=False)
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     with environment("postgresql", {}, redis=True) as env:
         number = import_samples(1)[0]["trackingId"]
-        names = options.attacks or list(ATTACKS)
+        names = options.chosen or list(ATTACKS)
         faults = [fault for name in names for fault in attack(name, env, number, through_caddy=options.through_caddy)]
         sys.exit(exit_code(faults))
 

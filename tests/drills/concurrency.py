@@ -6,7 +6,6 @@ same with a carrier that refuses, where each refusal releases the key; and with 
 cancellations of one label at once, and against reconciliations and retries.
 """
 
-import argparse
 import random
 import sys
 import threading
@@ -22,6 +21,7 @@ from tests.drills.audit import Audit
 from tests.drills.concurrency_result import FACTS, Keys, Result
 from tests.drills.environment import Environment, environment
 from tests.drills.http_client import Answer
+from tests.drills.options import read_options
 from tests.drills.printing import counts, exit_code, print_table
 from tests.drills.shop import carrier_of, new_key, order
 
@@ -33,10 +33,7 @@ IN_PROGRESS, REUSED = "409 IDEMPOTENCY_KEY_IN_PROGRESS", "422 IDEMPOTENCY_KEY_RE
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.concurrency", description=__doc__)
-    parser.add_argument("--keys", type=int, default=200)
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
-    options = parser.parse_args()
+    options = read_options(__doc__, keys=200, database="postgresql")
     started_s = time.monotonic()
     with ExitStack() as stack:
         env = stack.enter_context(environment(options.database, {}, redis=options.database == "postgresql"))

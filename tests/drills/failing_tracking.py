@@ -5,7 +5,6 @@ order labels while both tracking services hang, answer HTML, 429 or garbage, eac
 `TRACKING_PACE` makes it the `--seconds` of a phase. In the end tracking recovers by itself.
 """
 
-import argparse
 import sys
 import time
 from collections import Counter
@@ -17,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from tests.drills.clients import Clients, Sample, percentiles
 from tests.drills.environment import Environment, environment, tracking_settings
 from tests.drills.http_client import Answer, call
+from tests.drills.options import read_options
 from tests.drills.printing import counts, exit_code
 from tests.drills.process import Process
 from tests.drills.shop import SHOP
@@ -60,9 +60,7 @@ class Phase:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.failing_tracking", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=30.0, help="duration of a phase, an hour's")
-    options = parser.parse_args()
+    options = read_options(__doc__, seconds=30.0)
     port = free_port()
     settings = tracking_settings(port) | {
         "ALPHA_TRACKING_RATE": 50,

@@ -7,7 +7,6 @@ else, from the command to the restrictions, comes from compose.yaml, and then fr
 process. It works with podman and docker.
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -24,6 +23,7 @@ from urllib.request import urlopen
 from tests.drills.containers import Engine
 from tests.drills.environment import sandbox, sandbox_settings
 from tests.drills.http_client import Answer, call
+from tests.drills.options import read_options
 from tests.drills.process import Process
 from tests.drills.shop import ACCOUNTS, SENDER, SHOP, order
 from tests.support.deployment import ROOT, Service, compose_services, deployed
@@ -205,11 +205,7 @@ def drill(engine: Engine, report: Report) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.image", description=__doc__)
-    parser.add_argument("--image", default="parcel-service")
-    parser.add_argument("--engine", default="podman", help="docker or podman, maybe with options")
-    parser.add_argument("--options", default="", help="flags of every container")
-    options = parser.parse_args()
+    options = read_options(__doc__, image="parcel-service", engine="podman", options="")
     drill(Engine(options.engine, options.image, options.options), Report())
     print("all checks passed")
 

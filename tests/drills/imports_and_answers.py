@@ -5,7 +5,6 @@ row that an import holds is dropped, and the carrier is asked again when the lea
 every event of its journey once, and the story that the pure function tells of these and of the last report.
 """
 
-import argparse
 import sys
 import time
 from datetime import UTC, datetime, timedelta
@@ -13,6 +12,7 @@ from typing import Any
 
 from tests.drills.environment import environment, tracking_settings
 from tests.drills.http_client import call
+from tests.drills.options import read_options
 from tests.drills.printing import exit_code
 from tests.drills.process import Process
 from tests.drills.shop import SHOP
@@ -31,10 +31,7 @@ IMPORTS = 3
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.imports_and_answers", description=__doc__)
-    parser.add_argument("--parcels", type=int, default=10_000)
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
-    options = parser.parse_args()
+    options = read_options(__doc__, parcels=10_000, database="postgresql")
     port = free_port()
     with environment(options.database, SETTINGS | UNLIMITED | tracking_settings(port)) as env:
         base = datetime.now(UTC).replace(microsecond=0) - timedelta(days=2)

@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 
 from tests.drills.environment import environment
 from tests.drills.hung_carrier import LEAD_S, WORKERS, LookUps, flat_out, load_parcels, look_up_clients, look_ups
+from tests.drills.options import read_options
 from tests.drills.printing import counts, exit_code
 
 GUESSERS = 60
@@ -28,11 +29,7 @@ PLACES = {"one address": "192.0.2.1", "60 networks": "10.{}.0.1"}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.logins", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=20.0, help="duration of a phase")
-    parser.add_argument("--pace", type=float, default=0.5, help="seconds from one password of a client to the next")
-    parser.add_argument("--path", default=LOGIN, help="where to; /nope shows what any such clients cost")
-    options = parser.parse_args()
+    options = read_options(__doc__, seconds=20.0, pace=0.5, path=LOGIN)
     with environment("postgresql", {"TRUSTED_PROXIES": 1}, redis=True) as env:
         numbers = load_parcels()
         with env.served(workers=WORKERS) as (port, process), ProcessPoolExecutor(2) as pool:

@@ -5,7 +5,6 @@ and a test shop search, check, order and cancel at random, with faults and journ
 and counted. It prints what the carriers were sent, and what of the test shop is in requests, figures, files and slips.
 """
 
-import argparse
 import csv
 import io
 import logging
@@ -23,6 +22,7 @@ from django.core.management import call_command
 from tests.drills.edges.gateway import Gateway, gateway
 from tests.drills.environment import Environment, environment, sandbox, sandbox_settings
 from tests.drills.http_client import call
+from tests.drills.options import read_options
 from tests.drills.printing import exit_code, say
 from tests.drills.shop import PRODUCTS, RECIPIENT, SENDER, order, pickup
 from tests.support.paths import POINTS, SHIPMENTS
@@ -160,11 +160,7 @@ def wrongly_listed() -> Iterator[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--orders", type=int, default=10_000)
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
-    parser.add_argument("--seed", type=int, default=6)
-    options = parser.parse_args()
+    options = read_options(__doc__, orders=10_000, database="postgresql", seed=6)
     own = free_port()
     with gateway() as recorder, TemporaryDirectory(prefix="drill-") as folder:
         carriers = sandbox_settings(recorder.server_port)

@@ -4,7 +4,6 @@ Each is a small change of the purchase path, of the table of a label's states or
 act, model or test, which passes on the tree itself, is played against the copy and has to find a broken promise.
 """
 
-import argparse
 import re
 import shutil
 import subprocess
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.drills.edges.acts import is_possible
+from tests.drills.options import read_options
 from tests.drills.printing import exit_code, print_table
 from tests.support.processes import ROOT
 
@@ -174,10 +174,8 @@ MUTANTS = [
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.mutants", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="; ".join(mutant.name for mutant in MUTANTS))
-    options = parser.parse_args()
-    chosen = [mutant for mutant in MUTANTS if is_chosen(mutant, options.names)]
+    names = read_options(__doc__, chosen=[mutant.name for mutant in MUTANTS]).chosen
+    chosen = [mutant for mutant in MUTANTS if is_chosen(mutant, names)]
     rows, survivors = [], []
     for mutant in chosen:
         started_s = time.monotonic()

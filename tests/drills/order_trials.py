@@ -4,7 +4,6 @@ Half of them have something changed that may be refused. A check that refuses wh
 calls ok what is refused is a miss; there are neither in the sandbox, whose world does not change between the two.
 """
 
-import argparse
 import random
 import sys
 from collections import Counter
@@ -16,6 +15,7 @@ from carriers.products import PARIS, PRODUCTS
 from carriers.sandbox.pickup_points import POINTS
 from tests.drills.environment import environment
 from tests.drills.http_client import call
+from tests.drills.options import read_options
 from tests.drills.printing import exit_code, say
 from tests.drills.random_orders import Generator
 from tests.support.paths import SHIPMENTS
@@ -111,10 +111,7 @@ def run(ask: Ask, orders: int, seed: int) -> tuple[Counter[str], list[str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--orders", type=int, default=2_000)
-    parser.add_argument("--seed", type=int, default=30)
-    options = parser.parse_args()
+    options = read_options(__doc__, orders=2_000, seed=30)
     with environment("sqlite", {}) as env, env.served() as (port, _):
 
         def ask(path: str, body: Json) -> tuple[int, Json]:

@@ -4,7 +4,6 @@ For each scenario it prints what the clients were answered during the outage, an
 and the ledger and the table after ``reconcile_labels``.
 """
 
-import argparse
 import shutil
 import signal
 import sys
@@ -21,6 +20,7 @@ from typing import Any
 from tests.drills.audit import Audit, AuditResult
 from tests.drills.environment import Environment, bucket_settings, environment, silent_server
 from tests.drills.http_client import Answer
+from tests.drills.options import read_options
 from tests.drills.printing import counts, exit_code
 from tests.drills.process import Process
 from tests.drills.shop import carrier_of, new_key, order
@@ -46,14 +46,11 @@ Keys = dict[str, list[Answer]]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.outages", description=__doc__)
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
-    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(SCENARIOS))
-    options = parser.parse_args()
+    options = read_options(__doc__, chosen=SCENARIOS, database="postgresql")
     possible = [name for name in SCENARIOS if options.database == "postgresql" or name not in POSTGRESQL_ONLY]
     faults: list[str] = []
     with environment(options.database, SETTINGS) as env:
-        for name in options.scenarios or possible:
+        for name in options.chosen or possible:
             faults += SCENARIOS[name](env)
     print(f"{options.database}: {len(faults)} faults")
     sys.exit(exit_code(faults))

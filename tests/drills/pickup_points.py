@@ -5,7 +5,6 @@ there and with several weights and days. Each point that is returned is bought t
 customer who lives elsewhere in the country. It prints how many were bought, and which were refused or misrouted.
 """
 
-import argparse
 import random
 import sys
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from carriers.products import PARIS, PRODUCTS
 from carriers.sandbox.pickup_points import POINTS
 from tests.drills.environment import environment
 from tests.drills.http_client import call
+from tests.drills.options import read_options
 from tests.drills.printing import exit_code, say
 from tests.support.paths import POINTS as PATH
 from tests.support.paths import SHIPMENTS
@@ -112,11 +112,7 @@ def run(send: Send, misrouted: Callable[[], int], searches: int, purchases: int,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--searches", type=int, default=400)
-    parser.add_argument("--purchases", type=int, default=25, help="of each search")
-    parser.add_argument("--seed", type=int, default=29)
-    options = parser.parse_args()
+    options = read_options(__doc__, searches=400, purchases=25, seed=29)
     with environment("sqlite", {"RATE_LIMIT": "1000000/60s"}) as env, env.served() as (port, _):
 
         def send(method: str, path: str, body: Json | None) -> tuple[int, Json]:

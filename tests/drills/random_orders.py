@@ -4,7 +4,6 @@ Each is ordered through the API of a running service. What the carriers' ledger 
 and which field is named, is what `tests.drills.order_oracle` says. It prints how many were bought, refused and wrong.
 """
 
-import argparse
 import random
 import sys
 from collections import Counter
@@ -12,6 +11,7 @@ from typing import Any
 
 from tests.drills.environment import Environment, environment
 from tests.drills.http_client import Answer, call
+from tests.drills.options import read_options
 from tests.drills.order_oracle import LABEL_ID, ORACLES, Expected, Json
 from tests.drills.printing import exit_code, say
 from tests.support.paths import SHIPMENTS
@@ -250,11 +250,7 @@ def run(env: Environment, orders: int, seed: int) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--orders", type=int, default=2_000)
-    parser.add_argument("--seed", type=int, default=25)
-    parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
-    options = parser.parse_args()
+    options = read_options(__doc__, orders=2_000, seed=25, database="sqlite")
     with environment(options.database, {}) as env:
         sys.exit(exit_code(run(env, options.orders, options.seed)))
 

@@ -5,7 +5,6 @@ with ``recover``. Then it times a copy of a database of a chosen size, written t
 must bring back exactly the transactions that were committed before the moment.
 """
 
-import argparse
 import os
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.drills import settlement
+from tests.drills.options import read_options
 from tests.drills.printing import exit_code, say
 from tests.labels.backups import DRILL_TIMEOUT_S, ask, backed_up, hand_over, programs, recovered, restore
 from tests.support.services import postgresql
@@ -64,10 +64,7 @@ def time_restore(folder: Path, gigabytes: float) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.restore", description=__doc__)
-    parser.add_argument("--labels", type=int, default=200, help="bought before the moment, and again after it")
-    parser.add_argument("--gigabytes", type=float, default=1)
-    options = parser.parse_args()
+    options = read_options(__doc__, labels=200, gigabytes=1.0)
     faults = settlement.drill(options.labels) if options.labels else []
     if options.gigabytes:
         with tempfile.TemporaryDirectory(prefix="drill-", ignore_cleanup_errors=True) as name:

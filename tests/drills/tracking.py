@@ -5,7 +5,6 @@ random moments. Before that one process follows the same journeys undisturbed. T
 parcels afterwards, and counts the calls that the carriers got.
 """
 
-import argparse
 import sys
 import time
 from bisect import bisect_left
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.drills.environment import Environment, environment, tracking_settings
 from tests.drills.http_client import call
+from tests.drills.options import read_options
 from tests.drills.printing import exit_code
 from tests.drills.process import Process
 from tests.drills.shop import SHOP, add_contract
@@ -41,12 +41,7 @@ END_TIMEOUT_S = 300
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.tracking", description=__doc__)
-    parser.add_argument("--kills", type=int, default=500)
-    parser.add_argument("--parcels", type=int, default=400)
-    parser.add_argument("--step-s", type=float, default=3.0, help="between two events of a journey")
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
-    options = parser.parse_args()
+    options = read_options(__doc__, kills=500, parcels=400, step_s=3.0, database="postgresql")
     port = free_port()
     settings = SETTINGS | tracking_settings(port) | {"TRACKING_PACE": PACE / options.step_s}
     with environment(options.database, settings) as env:

@@ -4,7 +4,6 @@ What a clock, a gateway, a frozen process, a log that nobody reads, a carrier th
 can do to a purchase. In every act the clients ask again with their keys at every moment.
 """
 
-import argparse
 import sys
 import time
 
@@ -12,15 +11,13 @@ from tests.drills.audit import FIGURES
 from tests.drills.edges.acts import ACTS, begin_afresh, is_possible
 from tests.drills.edges.buyers import SETTINGS
 from tests.drills.environment import Environment, environment
+from tests.drills.options import read_options
 from tests.drills.printing import exit_code, print_table
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.edges", description=__doc__)
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
-    parser.add_argument("acts", nargs="*", metavar="ACT", help=", ".join(ACTS))
-    options = parser.parse_args()
-    names = options.acts or [name for name in ACTS if is_possible(name, options.database)]
+    options = read_options(__doc__, chosen=ACTS, database="postgresql")
+    names = options.chosen or [name for name in ACTS if is_possible(name, options.database)]
     with environment(options.database, SETTINGS) as env:
         faults = play(env, names, options.database)
     sys.exit(exit_code(faults))

@@ -4,12 +4,12 @@ One shop buys as fast as it can; then again, beside two other shops with four en
 Each label's event has to arrive, and 99 of 100 within two seconds of the commit.
 """
 
-import argparse
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.drills.environment import Environment, environment
+from tests.drills.options import read_options
 from tests.drills.printing import exit_code, print_table
 from tests.drills.shop import SHOP, carrier_of, new_key, order
 from tests.drills.webhooks import world
@@ -21,11 +21,7 @@ OTHERS, EVENTS = ("tardy-1", "tardy-2"), 40  # events for each of their endpoint
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.webhooks.buying", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=30.0)
-    parser.add_argument("--clients", type=int, default=16)
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
-    options = parser.parse_args()
+    options = read_options(__doc__, seconds=30.0, clients=16, database="postgresql")
     faults: list[str] = []
     with environment(options.database, world.SETTINGS) as env:
         receiver = world.Receiver(env.folder)

@@ -4,12 +4,12 @@ Time is compressed by WEBHOOK_PACE. Events of many subjects are committed all th
 receiver is there. Everything has to arrive, in order for a subject, and nothing may be given up.
 """
 
-import argparse
 import sys
 import time
 from collections import defaultdict
 
 from tests.drills.environment import environment
+from tests.drills.options import read_options
 from tests.drills.printing import exit_code
 from tests.drills.webhooks import world
 from tests.drills.webhooks.receiver import deliveries
@@ -20,11 +20,7 @@ EVENTS = 5  # of each subject
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.webhooks.down", description=__doc__)
-    parser.add_argument("--pace", type=float, default=4000.0)
-    parser.add_argument("--subjects", type=int, default=100)
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
-    options = parser.parse_args()
+    options = read_options(__doc__, pace=4000.0, subjects=100, database="postgresql")
     with environment(options.database, world.SETTINGS | {"WEBHOOK_PACE": options.pace}) as env:
         receiver = world.Receiver(env.folder)
         world.add_endpoint("shop", receiver.url())

@@ -4,7 +4,6 @@ Writers commit some events a transaction, in another order than they began, whil
 Every event must be read once, and those of one subject in order. It prints the rates of writing and of reading.
 """
 
-import argparse
 import random
 import sys
 import time
@@ -12,6 +11,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.drills.environment import environment
+from tests.drills.options import read_options
 from tests.drills.printing import exit_code, print_table
 from tests.drills.webhooks import world
 
@@ -21,11 +21,7 @@ Seen = list[tuple[str, str]]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.webhooks.events", description=__doc__)
-    parser.add_argument("--events", type=int, default=100_000)
-    parser.add_argument("--writers", type=int, default=8)
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
-    options = parser.parse_args()
+    options = read_options(__doc__, events=100_000, writers=8, database="postgresql")
     with environment(options.database, world.SETTINGS):
         from shops.models import Shop
 

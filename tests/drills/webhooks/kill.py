@@ -5,7 +5,6 @@ receiver in every fourth case, is killed with SIGKILL and replaced. In the end e
 arrived, no event of a change that was rolled back, and the events of a subject in their order.
 """
 
-import argparse
 import random
 import sys
 import time
@@ -14,6 +13,7 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 
 from tests.drills.environment import environment
+from tests.drills.options import read_options
 from tests.drills.printing import exit_code
 from tests.drills.webhooks import world
 from tests.drills.webhooks.receiver import Delivery, deliveries
@@ -28,10 +28,7 @@ PAUSE_S = (0.05, 1.0)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.webhooks.kill", description=__doc__)
-    parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
-    options = parser.parse_args()
+    options = read_options(__doc__, kills=1000, database="postgresql")
     with environment(options.database, world.SETTINGS | {"WEBHOOK_PACE": 600}) as env:
         receiver = world.Receiver(env.folder)
         for shop_id in SHOPS:

@@ -5,10 +5,10 @@ of the process that delivers; then the rate at which a backlog for
 all of them, and one for a single endpoint, is delivered, and the CPU time of a delivery.
 """
 
-import argparse
 import time
 
 from tests.drills.environment import Environment, environment
+from tests.drills.options import read_options
 from tests.drills.printing import print_table
 from tests.drills.process import cpu_s, peak_mb
 from tests.drills.webhooks import world
@@ -19,11 +19,7 @@ ENDPOINTS, ROUNDS, PACE_S = 50, 8, 0.04
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.webhooks.load", description=__doc__)
-    parser.add_argument("--events", type=int, default=5000)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
-    options = parser.parse_args()
+    options = read_options(__doc__, events=5000, processes=2, database="postgresql")
     with environment(options.database, world.SETTINGS) as env:
         shops = [f"shop-{number}" for number in range(ENDPOINTS)]
         receiver = world.Receiver(env.folder)

@@ -29,10 +29,31 @@ def row(**conditions: Any) -> WebhookDelivery:
     return WebhookDelivery.objects.get(**conditions)
 
 
+def attempt(endpoint: WebhookEndpoint, receiver: Receiver, status: int, subject: str = "label-1", **data: str) -> int:
+    """Tell of a label, and deliver what is due to a receiver that answers so."""
+    receiver.status = status
+    tell_label(endpoint.shop_id, subject, **data)
+    return deliver_due()
+
+
 def fail(endpoint: WebhookEndpoint, times: int) -> None:
     for _ in range(times):
         make_due()
         assert deliver_due() == 1
+
+
+def delivered_to(shop: Shop, play: Any, path: str = "", **options: Any) -> WebhookDelivery:
+    """Deliver an event to a server that plays something; return the delivery."""
+    with serving(play, **options) as server:
+        endpoints.create(shop=shop, url=server.url + path)
+        tell_label(shop.id)
+        deliver_due()
+    return row()
+
+
+def state_of(endpoint: WebhookEndpoint) -> str:
+    endpoint.refresh_from_db()
+    return endpoint.state
 
 
 @pytest.fixture
@@ -62,11 +83,8 @@ def test_a_delivery_is_a_signed_post_with_type_time_and_data(endpoint: WebhookEn
 @pytest.mark.any_database
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 def test_any_2xx_is_a_success(status: int, endpoint: WebhookEndpoint, receiver: Receiver) -> None:
-    receiver.status = status
-    if status == 204:
-        receiver.answer = b""
-    tell_label(endpoint.shop_id)
-    deliver_due()
+    receiver.answer = b"" if status == 204 else ANSWER
+    attempt(endpoint, receiver, status)
     assert row().state == "delivered"
 
 
@@ -75,10 +93,8 @@ def test_any_2xx_is_a_success(status: int, endpoint: WebhookEndpoint, receiver: 
 def test_any_other_status_is_tried_again_and_no_redirect_is_followed(
     status: int, endpoint: WebhookEndpoint, receiver: Receiver
 ) -> None:
-    receiver.status = status
     receiver.extra_headers = {"Location": receiver.url + "/elsewhere", "Retry-After": "0"}
-    tell_label(endpoint.shop_id)
-    deliver_due()
+    attempt(endpoint, receiver, status)
     made = row()
     assert (made.state, made.attempts, made.last_status) == ("queued", 1, status)
     assert made.last_reason == f"http_{status // 100}xx"
@@ -88,10 +104,8 @@ def test_any_other_status_is_tried_again_and_no_redirect_is_followed(
 def test_nothing_of_an_answer_is_kept_but_its_status(
     endpoint: WebhookEndpoint, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
-    receiver.status = 500
-    tell_label(endpoint.shop_id)
     with caplog.at_level(logging.DEBUG):
-        deliver_due()
+        attempt(endpoint, receiver, 500)
     assert ANSWER.decode() not in str(WebhookDelivery.objects.values().get())
     (record,) = [each for each in caplog.records if each.name.startswith("webhooks")]
     assert ANSWER.decode() not in str(vars(record))
@@ -101,11 +115,8 @@ def test_nothing_of_an_answer_is_kept_but_its_status(
 def test_headers_that_can_not_be_read_are_in_no_log_line_and_neither_is_the_address(
     shop: Shop, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with serving(once(b"HTTP/1.1 200 OK\r\nX-\xc3\xa9: jo@example.com\r\n\r\n")) as server:
-        endpoints.create(shop=shop, url=f"{server.url}/hook?key=of-the-shop")
-        tell_label(shop.id)
-        deliver_due()
-    assert row().state == "delivered"
+    play = once(b"HTTP/1.1 200 OK\r\nX-\xc3\xa9: jo@example.com\r\n\r\n")
+    assert delivered_to(shop, play, "/hook?key=of-the-shop").state == "delivered"
     lines = [str(vars(each) | {"message": each.getMessage()}) for each in caplog.records]
     assert not [each for each in lines if "jo@example" in each or "of-the-shop" in each]
 
@@ -113,9 +124,7 @@ def test_headers_that_can_not_be_read_are_in_no_log_line_and_neither_is_the_addr
 def test_an_attempt_is_repeated_with_the_same_id_and_body_and_a_signature_of_its_own(
     endpoint: WebhookEndpoint, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    receiver.status = 500
-    tell_label(endpoint.shop_id)
-    deliver_due()
+    attempt(endpoint, receiver, 500)
     receiver.status = 200
     make_due()
     later_s = clock_s() + 5
@@ -151,24 +160,18 @@ def test_after_the_last_attempt_it_is_a_dead_letter_and_the_next_event_follows(
     receiver.status = 500
     tell_label(endpoint.shop_id, code="FIRST")
     fail(endpoint, retries.MAX_ATTEMPTS)
-    assert (row().state, row().attempts) == ("dead", 10)
-    assert row().leased_until is None
-    receiver.status = 200
-    tell_label(endpoint.shop_id, code="SECOND")
-    deliver_due()
+    assert (row().state, row().attempts, row().leased_until) == ("dead", 10, None)
+    attempt(endpoint, receiver, 200, code="SECOND")
     assert receiver.received[-1].data["code"] == "SECOND"
 
 
 def test_events_of_one_subject_wait_for_the_first_and_others_do_not(
     endpoint: WebhookEndpoint, receiver: Receiver
 ) -> None:
-    receiver.status = 500
-    for code in ("1", "2", "3"):
+    for code in ("1", "2"):
         tell_label(endpoint.shop_id, "slow", code=code)
-    deliver_due()
-    receiver.status = 200
-    tell_label(endpoint.shop_id, "other")
-    deliver_due()
+    attempt(endpoint, receiver, 500, "slow", code="3")
+    attempt(endpoint, receiver, 200, "other")
     assert [(each.data["id"], each.data["code"]) for each in receiver.received][1:] == [("other", "ALPHA_UNAVAILABLE")]
     WebhookDelivery.objects.filter(event__data__contains='"1"').update(due_at=timezone.now())
     deliver_due()
@@ -188,27 +191,15 @@ def test_rows_behind_a_failed_one_are_put_off_until_it_is_due_so_that_they_cost_
     assert set(WebhookDelivery.objects.values_list("due_at", flat=True)) == {first.due_at}
 
 
-def test_an_answer_without_an_end_is_cut_off_and_its_status_counts(shop: Shop) -> None:
-    endless = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + (b"10000\r\n" + b"x" * 65536 + b"\r\n") * 40
-    with serving(once(endless)) as server:
-        endpoints.create(shop=shop, url=server.url)
-        tell_label(shop.id)
-        deliver_due()
-    assert row().state == "delivered"
-
-
 @pytest.mark.any_database
 @pytest.mark.parametrize("flood", FLOODS)
 def test_a_flood_before_the_end_of_a_receivers_head_is_a_failure_and_one_behind_it_is_cut_off(
     flood: str, shop: Shop
 ) -> None:
-    with serving(FLOODS[flood]) as server:
-        endpoints.create(shop=shop, url=server.url)
-        tell_label(shop.id)
-        deliver_due()
+    made = delivered_to(shop, FLOODS[flood])
     end = ("delivered", "") if flood.startswith("the chunks") else ("queued", "answer_too_large")
-    assert (row().state, row().last_reason) == end
-    assert (row().last_duration_ms or 0) < 1000 * claims.DEADLINE_S / 2
+    assert (made.state, made.last_reason) == end
+    assert (made.last_duration_ms or 0) < 1000 * claims.DEADLINE_S / 2
 
 
 def test_a_connection_is_used_again_for_the_next_delivery(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
@@ -225,32 +216,34 @@ def test_a_connection_is_used_again_for_the_next_delivery(endpoint: WebhookEndpo
     "play", [silent, dripping(b"HTTP/1.1 200 OK\r\n", [b"X-A: b\r\n"] * 1000), dripping(b"", [b"H"] * 1000)]
 )
 def test_a_receiver_that_is_silent_or_drips_is_left_at_the_deadline(play: Any, shop: Shop) -> None:
-    with serving(play) as server:
-        endpoints.create(shop=shop, url=server.url)
-        tell_label(shop.id)
-        deliver_due()
-    assert (row().state, row().last_reason, row().last_status) == ("queued", "timeout", None)
-    assert 300 < (row().last_duration_ms or 0) < 30_000
+    made = delivered_to(shop, play)
+    assert (made.state, made.last_reason, made.last_status) == ("queued", "timeout", None)
+    assert 300 < (made.last_duration_ms or 0) < 30_000
+
+
+ENDLESS = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + (b"10000\r\n" + b"x" * 65536 + b"\r\n") * 40
+# What a receiver answers, and the state, the reason and the status that are kept.
+ENDS: dict[str, tuple[bytes, tuple[str, str, int | None]]] = {
+    "nothing": (b"", ("queued", "connection_broken", None)),
+    "nonsense": (b"nonsense\r\n\r\n", ("queued", "connection_broken", None)),
+    "a status of six digits": (b"HTTP/1.1 999999 OK\r\n\r\n", ("queued", "connection_broken", None)),
+    **{
+        f"{status}, which ends no exchange": (
+            b"HTTP/1.1 %d OK\r\n\r\n" % status,
+            ("queued", "connection_broken", status),
+        )
+        for status in (101, 600, 999)
+    },
+    "an answer without an end, which is cut off": (ENDLESS, ("delivered", "", 200)),
+}
 
 
 @pytest.mark.any_database
-@pytest.mark.parametrize("answer", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 999999 OK\r\n\r\n"])
-def test_a_receiver_that_breaks_the_protocol_is_tried_again(answer: bytes, shop: Shop) -> None:
-    with serving(once(answer)) as server:
-        endpoints.create(shop=shop, url=server.url)
-        tell_label(shop.id)
-        deliver_due()
-    assert (row().state, row().last_reason) == ("queued", "connection_broken")
-
-
-@pytest.mark.any_database
-@pytest.mark.parametrize("status", [101, 600, 999])
-def test_a_status_that_ends_no_exchange_has_a_reason_of_the_guide(status: int, shop: Shop) -> None:
-    with serving(once(b"HTTP/1.1 %d OK\r\n\r\n" % status)) as server:
-        endpoints.create(shop=shop, url=server.url)
-        tell_label(shop.id)
-        deliver_due()
-    assert (row().state, row().last_reason, row().last_status) == ("queued", "connection_broken", status)
+@pytest.mark.parametrize("answer", ENDS)
+def test_an_answer_outside_of_the_protocol_is_tried_again_with_a_reason_of_the_guide(answer: str, shop: Shop) -> None:
+    content, end = ENDS[answer]
+    made = delivered_to(shop, once(content))
+    assert (made.state, made.last_reason, made.last_status) == end
 
 
 def test_outcomes_that_are_written_down_together_keep_their_own_figures(shop: Shop, receiver: Receiver) -> None:
@@ -276,8 +269,7 @@ def test_an_endpoint_that_succeeds_and_fails_at_once_is_not_failing(endpoint: We
     first, second = claims.claim(10)
     WebhookEndpoint.objects.update(failing_since=timezone.now() - timedelta(days=6))
     record([Outcome(first, 200, "", 0.1), Outcome(second, 500, "http_5xx", 0.1)])
-    endpoint.refresh_from_db()
-    assert endpoint.state == "active"
+    assert state_of(endpoint) == "active"
 
 
 def test_a_receiver_that_does_not_listen_is_tried_again(shop: Shop) -> None:
@@ -313,12 +305,8 @@ def test_no_proxy_of_the_environment_is_used(
 def test_410_disables_the_endpoint_at_once_and_its_events_are_kept(
     endpoint: WebhookEndpoint, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
-    receiver.status = 410
-    tell_label(endpoint.shop_id, "first")
-    deliver_due()
-    endpoint.refresh_from_db()
-    assert endpoint.state == "disabled"
-    assert endpoint.disabled_reason == "it answered 410"
+    attempt(endpoint, receiver, 410, "first")
+    assert (state_of(endpoint), endpoint.disabled_reason) == ("disabled", "it answered 410")
     assert "webhook endpoint disabled" in caplog.messages
     tell_label(endpoint.shop_id, "second")
     make_due()
@@ -326,44 +314,37 @@ def test_410_disables_the_endpoint_at_once_and_its_events_are_kept(
     receiver.status = 200
     endpoints.enable(endpoint)
     assert deliver_due() == 2
-    endpoint.refresh_from_db()
-    assert endpoint.state == "active"
+    assert state_of(endpoint) == "active"
 
 
 def test_five_days_of_nothing_but_failures_disable_an_endpoint_and_a_success_between_does_not(
     endpoint: WebhookEndpoint, receiver: Receiver
 ) -> None:
-    receiver.status = 500
-    tell_label(endpoint.shop_id, "first")
-    deliver_due()
+    attempt(endpoint, receiver, 500, "first")
     WebhookEndpoint.objects.update(failing_since=timezone.now() - timedelta(days=5, hours=1))
-    receiver.status = 200
-    tell_label(endpoint.shop_id, "second")
-    deliver_due()
+    attempt(endpoint, receiver, 200, "second")
     receiver.status = 500
     fail(endpoint, 1)
-    endpoint.refresh_from_db()
-    assert endpoint.state == "failing"
+    assert state_of(endpoint) == "failing"
     WebhookEndpoint.objects.update(failing_since=timezone.now() - timedelta(days=5, hours=1))
     fail(endpoint, 1)
-    endpoint.refresh_from_db()
-    assert endpoint.state == "disabled"
-    assert endpoint.disabled_reason == "nothing but failures for 5 days"
+    assert (state_of(endpoint), endpoint.disabled_reason) == ("disabled", "nothing but failures for 5 days")
 
 
-@pytest.mark.parametrize("change", [{"is_paused": True}, {"revoked_at": Now()}, {"disabled_at": Now()}])
-def test_an_endpoint_that_is_not_active_gets_nothing(
-    change: dict[str, Any], endpoint: WebhookEndpoint, receiver: Receiver
+@pytest.mark.parametrize(
+    ("model", "change"),
+    [
+        (WebhookEndpoint, {"is_paused": True}),
+        (WebhookEndpoint, {"revoked_at": Now()}),
+        (WebhookEndpoint, {"disabled_at": Now()}),
+        (Shop, {"is_active": False}),
+    ],
+)
+def test_an_endpoint_or_a_shop_that_is_not_active_gets_nothing(
+    model: Any, change: dict[str, Any], endpoint: WebhookEndpoint, receiver: Receiver
 ) -> None:
     tell_label(endpoint.shop_id)
-    WebhookEndpoint.objects.update(**change)
-    assert deliver_due() == 0
-    assert receiver.connections == 0
-
-
-def test_an_inactive_shop_gets_nothing(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
-    tell_label(endpoint.shop_id)
-    Shop.objects.update(is_active=False)
+    model.objects.update(**change)
     assert deliver_due() == 0
     assert receiver.connections == 0
 
@@ -411,28 +392,26 @@ def test_a_replay_has_the_same_message_id_and_all_its_attempts(endpoint: Webhook
     assert {each.attempts for each in WebhookDelivery.objects.all()} == {1}
 
 
-def test_an_endpoint_that_works_again_gets_what_waits_at_once(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
+def refused_for_long(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
     receiver.status = 500
     tell_label(endpoint.shop_id, "waiting")
     fail(endpoint, 8)
+
+
+def test_an_endpoint_that_works_again_gets_what_waits_at_once(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
+    refused_for_long(endpoint, receiver)
     waiting = WebhookDelivery.objects.filter(subject="waiting")
     waiting.update(last_attempt_at=timezone.now() - timedelta(hours=1))
-    receiver.status = 200
-    tell_label(endpoint.shop_id, "other")
-    assert deliver_due() == 2
+    assert attempt(endpoint, receiver, 200, "other") == 2
     assert waiting.get().state == "delivered"
 
 
 def test_an_event_that_alone_is_refused_is_tried_once_a_minute_at_most_and_for_the_whole_schedule(
     endpoint: WebhookEndpoint, receiver: Receiver
 ) -> None:
-    receiver.status = 500
-    tell_label(endpoint.shop_id, "refused")
-    fail(endpoint, 8)
-    receiver.status = 200
-    tell_label(endpoint.shop_id, "other")
-    assert deliver_due() == 1
-    refused = row(subject="refused")
+    refused_for_long(endpoint, receiver)
+    assert attempt(endpoint, receiver, 200, "other") == 1
+    refused = row(subject="waiting")
     wait = refused.due_at - timezone.now()
     assert timedelta(seconds=50) < wait <= timedelta(seconds=60)
     assert refused.attempts == 7  # the attempt that was brought forward takes none of the schedule
@@ -441,9 +420,7 @@ def test_an_event_that_alone_is_refused_is_tried_once_a_minute_at_most_and_for_t
 def test_a_disabled_endpoint_gets_all_that_was_kept_when_it_is_enabled(
     endpoint: WebhookEndpoint, receiver: Receiver
 ) -> None:
-    receiver.status = 500
-    tell_label(endpoint.shop_id)
-    fail(endpoint, 8)
+    refused_for_long(endpoint, receiver)
     WebhookDelivery.objects.update(created_at=timezone.now() - timedelta(days=4))
     endpoints.disable(endpoint.id, "a test")
     receiver.status = 200
@@ -461,10 +438,8 @@ def test_two_failures_with_nothing_to_deliver_between_are_no_five_days_of_failur
     fail(endpoint, retries.MAX_ATTEMPTS)
     long_ago = timezone.now() - timedelta(days=6)
     WebhookEndpoint.objects.update(failing_since=long_ago, served_at=long_ago)
-    tell_label(endpoint.shop_id, "second")
-    assert deliver_due() == 1
-    endpoint.refresh_from_db()
-    assert endpoint.state == "failing"
+    assert attempt(endpoint, receiver, 500, "second") == 1
+    assert state_of(endpoint) == "failing"
 
 
 def test_each_secret_signs_until_its_own_day_is_over(endpoint: WebhookEndpoint) -> None:
