@@ -5,14 +5,17 @@ random moments. Before that one process follows the same journeys undisturbed. T
 parcels afterwards, and counts the calls that the carriers got.
 """
 
+import random
 import sys
 import time
 from bisect import bisect_left
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from tests.drills.environment import Environment, environment, tracking_settings
+from tests.drills.forks import Child
 from tests.drills.http_client import call
 from tests.drills.options import read_options
 from tests.drills.printing import exit_code
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 RATE = 5.0  # a second for each carrier, which two processes would exceed
 # A kill every 0.78 s of each of two processes, and the steps of the longest journey.
 KILLS_A_SECOND, STEPS = 2.5, 9
+PAUSE_S = (0.025, 0.75)  # between two kills
 OTHER_SHOP = "undisturbed"
 SETTINGS: dict[str, object] = {
     "ALPHA_TRACKING_RATE": RATE,
@@ -53,13 +57,13 @@ def main() -> None:
         make_parcels(SHOP, options.parcels, base)
         with stub(env, port, base, step_s=max(options.step_s, options.kills / KILLS_A_SECOND / STEPS)):
             started_s = time.monotonic()
-            kills = kill_at_random(env, options.kills)
+            kill_at_random(options.kills)
             took_s = time.monotonic() - started_s
             undisturbed(env)
             calls = call(port, "GET", "/calls").body
         faults = compare(expected, known_of(SHOP)) + too_many(calls)
         total = sum(map(len, calls.values()))
-        print(f"{options.database}: {kills} kills in {took_s:.0f} s, {options.parcels} parcels, {total} calls")
+        print(f"{options.database}: {options.kills} kills in {took_s:.0f} s, {options.parcels} parcels, {total} calls")
     print(f"{len(faults)} faults")
     sys.exit(exit_code(faults))
 
@@ -121,19 +125,23 @@ def followed() -> int:
     return count
 
 
-def kill_at_random(env: Environment, count: int) -> int:
-    """Kill processes, two at a time, as often as asked; return how often."""
-    done = [0, 0]
-    with ExitStack() as stack:
-        command = [sys.executable, "-m", "tests.drills.forked_work"]
-        processes = [
-            stack.enter_context(Process([*command, str(seed)], env.variables, env.folder / f"work{seed}.log"))
-            for seed in range(2)
-        ]
-        while sum(done) < count:
-            for seed, process in enumerate(processes):
-                done[seed] = int(process.first_line())
-    return sum(done)
+def kill_at_random(count: int) -> None:
+    """Kill one of two processes that work, and replace it, as often as asked."""
+    rng, children = random.Random(1), [Child(work) for _ in range(2)]
+    for kill in range(count):
+        time.sleep(rng.uniform(*PAUSE_S))
+        children[kill % 2] = children[kill % 2].replace()
+    for child in children:
+        child.kill()
+
+
+def work() -> None:
+    import logging
+
+    from config.ops import worker
+
+    logging.disable()
+    worker.work(Event())
 
 
 def known_of(shop_id: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.drills.environment import Environment, environment
+from tests.drills.forks import close_connections
 from tests.drills.options import read_options
 from tests.drills.printing import exit_code, print_table
 from tests.drills.shop import SHOP, carrier_of, new_key, order
@@ -81,7 +82,7 @@ def told(label_ids: set[str]) -> dict[str, float]:
 
     rows = WebhookEvent.objects.filter(type="label.generated", shop=SHOP).values_list("subject", "created_at")
     found = {subject: at.timestamp() for subject, at in rows if subject in label_ids}
-    world.close()
+    close_connections()
     return found
 
 

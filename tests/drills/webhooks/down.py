@@ -9,6 +9,7 @@ import time
 from collections import defaultdict
 
 from tests.drills.environment import environment
+from tests.drills.forks import close_connections
 from tests.drills.options import read_options
 from tests.drills.printing import exit_code
 from tests.drills.webhooks import world
@@ -39,7 +40,7 @@ def drill(receiver: world.Receiver, down_s: float, subjects: int) -> list[str]:
                 with transaction.atomic():
                     world.tell("shop", f"subject-{subject}", sequence)
             time.sleep(max(0.0, (ends_at - time.monotonic()) / (EVENTS - sequence)))
-        world.close()
+        close_connections()
         receiver.start()
         until(world.is_drained, timeout_s=600)
     receiver.kill()

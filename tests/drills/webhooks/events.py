@@ -11,6 +11,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.drills.environment import environment
+from tests.drills.forks import close_connections
 from tests.drills.options import read_options
 from tests.drills.printing import exit_code, print_table
 from tests.drills.webhooks import world
@@ -36,7 +37,7 @@ def main() -> None:
         started_s = time.monotonic()
         alone = read(each_writes * options.writers)
         read_s = time.monotonic() - started_s
-        world.close()
+        close_connections()
     count = each_writes * options.writers
     rates = [f"{count / written_s:.0f}", f"{count / read_s:.0f}"]
     print_table(["events", "written a second, with a reader", "read a second, alone"], [[str(count), *rates]])

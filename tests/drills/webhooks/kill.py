@@ -13,6 +13,7 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 
 from tests.drills.environment import environment
+from tests.drills.forks import FORKS, Child
 from tests.drills.options import read_options
 from tests.drills.printing import exit_code
 from tests.drills.webhooks import world
@@ -38,9 +39,9 @@ def main() -> None:
 
 def drill(folder: Path, receiver: world.Receiver, kills: int) -> list[str]:
     receiver.start()
-    told, is_over = folder / "told.log", world.FORKS.Event()
+    told, is_over = folder / "told.log", FORKS.Event()
     with world.delivering(PROCESSES, LEASE_S) as children:
-        tellers = [world.Child(tell_events, name, told, is_over) for name in range(TELLERS)]
+        tellers = [Child(tell_events, name, told, is_over) for name in range(TELLERS)]
         for kill in range(kills):
             time.sleep(random.uniform(*PAUSE_S))
             if kill % 4 == 3:
@@ -48,8 +49,7 @@ def drill(folder: Path, receiver: world.Receiver, kills: int) -> list[str]:
                 receiver.start()
             else:
                 place = random.randrange(len(children))
-                children[place].kill()
-                children[place] = world.Child(world.deliver_forever, LEASE_S)
+                children[place] = children[place].replace()
         is_over.set()
         for teller in tellers:
             teller.process.join()
@@ -61,9 +61,8 @@ def drill(folder: Path, receiver: world.Receiver, kills: int) -> list[str]:
 
 def tell_events(name: int, log: Path, is_over: Event) -> None:
     """Commit changes of subjects of two shops, and roll others back; note each when that is done."""
-    from django.db import connections, transaction
+    from django.db import transaction
 
-    connections.close_all()
     with log.open("a", buffering=1) as output:
         for sequence in range(10**9):
             if is_over.is_set():

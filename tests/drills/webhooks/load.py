@@ -8,6 +8,7 @@ all of them, and one for a single endpoint, is delivered, and the CPU time of a 
 import time
 
 from tests.drills.environment import Environment, environment
+from tests.drills.forks import close_connections
 from tests.drills.options import read_options
 from tests.drills.printing import print_table
 from tests.drills.process import cpu_s, peak_mb
@@ -25,7 +26,7 @@ def main() -> None:
         receiver = world.Receiver(env.folder)
         for shop_id in shops:
             world.add_endpoint(shop_id, receiver.url(SLOW))
-        world.close()
+        close_connections()
         receiver.start()
         rows = [["50 endpoints", *delays(receiver, shops)]]
         for name, path in (("hangs", HANG), ("floods", FLOOD)):
@@ -45,7 +46,7 @@ def tell_all(shops: list[str], count: int, name: str) -> None:
         for number in range(count):
             for shop_id in shops:
                 world.tell(shop_id, f"{name}-{number}", 0)
-    world.close()
+    close_connections()
 
 
 def delays(receiver: world.Receiver, shops: list[str], hostile: str = "") -> list[str]:
@@ -66,7 +67,7 @@ def delays(receiver: world.Receiver, shops: list[str], hostile: str = "") -> lis
                 time.sleep(PACE_S)
         until(lambda: told.keys() <= {each.subject for each in deliveries(receiver.log)})
         most_mb = peak_mb(children[0].process.pid or 0)
-    world.close()
+    close_connections()
     waits = [each.at - told[each.subject] for each in deliveries(receiver.log) if each.subject in told]
     return [*(f"{world.percentile_ms(waits, percent):.0f}" for percent in (50, 95, 99)), f"{most_mb:.0f}"]
 

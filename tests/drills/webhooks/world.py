@@ -1,48 +1,27 @@
 """The world of all drills of webhooks: shops with endpoints, events, and processes that deliver and receive."""
 
-import multiprocessing
-import os
-import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
+from tests.drills.forks import Child
 from tests.drills.webhooks.receiver import serve
 from tests.support.processes import free_port, is_listening
 from tests.support.waiting import until
 
-# Forked, so that a process that replaces a killed one is there at once.
-FORKS = multiprocessing.get_context("fork")
 SETTINGS: dict[str, object] = {"WEBHOOK_ALLOW_PRIVATE": 1, "LOG_FORMAT": "text"}
-
-
-class Child:
-    """A process that runs a function and can be killed."""
-
-    def __init__(self, run: Callable[..., None], *arguments: Any) -> None:
-        self.process = FORKS.Process(target=run, args=arguments, daemon=True)
-        self.process.start()
-
-    def kill(self) -> None:
-        assert self.process.pid
-        os.kill(self.process.pid, signal.SIGKILL)
-        self.process.join()
 
 
 def deliver_forever(lease_s: float | None = None) -> None:
     """Deliver as `work` does; a short lease lets others take over soon what a killed process has begun."""
     import logging
 
-    from django.db import connections
-
     from shops.webhooks import claims
     from shops.webhooks.delivering import POLL_S, deliver_due
 
     logging.disable()
-    connections.close_all()
     if lease_s:
         claims.LEASE, claims.DEADLINE_S = timedelta(seconds=lease_s), lease_s / 2
     while True:
@@ -53,7 +32,6 @@ def deliver_forever(lease_s: float | None = None) -> None:
 @contextmanager
 def delivering(processes: int = 1, lease_s: float | None = None) -> Iterator[list[Child]]:
     """Run processes that deliver."""
-    close()
     children = [Child(deliver_forever, lease_s) for _ in range(processes)]
     try:
         yield children
@@ -110,13 +88,6 @@ def queued() -> int:
 def is_drained() -> bool:
     time.sleep(0.2)  # so that looking costs the processes nothing
     return queued() == 0
-
-
-def close() -> None:
-    """Close this process's connections: a forked process would share them."""
-    from django.db import connections
-
-    connections.close_all()
 
 
 def percentile_ms(seconds: list[float], percent: int) -> float:
