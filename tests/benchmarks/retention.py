@@ -9,19 +9,23 @@ import random
 import subprocess
 import sys
 import time
-from datetime import datetime, timedelta
+from datetime import timedelta
 from statistics import quantiles
 from typing import TYPE_CHECKING
 
 from tests.drills.environment import environment
 from tests.drills.options import read_options
-from tests.drills.shop import RECIPIENT, SENDER, SHOP
+from tests.drills.shop import SHOP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 KEEP_DAYS = 10
 LABEL_DAYS = 20
+AGE = """
+UPDATE labels_shippinglabel SET idempotency_key = 'k' || order_id,
+    finished_at = now() - interval '1 day' * (right(id, 7)::int %% %s)
+"""
 BASELINE = 5_000  # look-ups
 
 
@@ -46,9 +50,8 @@ def age_labels(count: int) -> None:
 
     from labels.personal_data import erasure, retention
 
-    now = timezone.now()
-    fill_labels(count, now)
-    before = now - timedelta(days=KEEP_DAYS)
+    fill_labels(count)
+    before = timezone.now() - timedelta(days=KEEP_DAYS)
     steps: dict[str, Callable[[], int]] = {
         "a customer's labels found": lambda: len(erasure.labels_of(SHOP, "nobody@example.com")),
         "keys released": lambda: retention.release_keys(before=before, batch_size=500, is_dry_run=False),
@@ -60,18 +63,14 @@ def age_labels(count: int) -> None:
         print(f"{count} labels: {name}: {done} in {time.monotonic() - started_at:.2f} s")
 
 
-def fill_labels(count: int, now: datetime) -> None:
-    from labels.models import ShippingLabel
+def fill_labels(count: int) -> None:
+    from django.db import connection
 
-    labels = (
-        ShippingLabel(
-            shop_id=SHOP, state="label_generated", leased_until=now, order_id=f"o{number}", sender=SENDER,
-            recipient=RECIPIENT, weights_kg=["1"], idempotency_key=f"k{number}",
-            finished_at=now - timedelta(days=number % LABEL_DAYS),
-        )
-        for number in range(count)
-    )  # fmt: skip
-    ShippingLabel.objects.bulk_create(labels, batch_size=1000)
+    from tests.benchmarks.desk import load_labels
+
+    with connection.cursor() as cursor:
+        load_labels(cursor, count)
+        cursor.execute(AGE, [LABEL_DAYS])
 
 
 def timed(*arguments: str) -> "subprocess.Popen[bytes]":
