@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from urllib.parse import urljoin
 
+import lxml.html
 import pytest
 from django.test import Client
 
@@ -37,23 +37,11 @@ LISTS = [
 MISSING = "exist. Perhaps it was deleted?"
 
 
-class Links(HTMLParser):
-    """The addresses that a page leads to, as a browser reads them."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        name = {"a": "href", "form": "action"}.get(tag)
-        self.found += [value for key, value in attributes if key == name and value]
-
-
 def links(answer: Response, *endings: str) -> list[str]:
     """The links of a page that end so, whole."""
     here = answer.wsgi_request.get_full_path()
-    found = (urljoin(here, link) for link in Links(answer.text).found)
+    named = lxml.html.document_fromstring(answer.text).xpath("//a/@href | //form/@action")
+    found = (urljoin(here, link) for link in named if link)
     return [link for link in dict.fromkeys(found) if link.startswith("/admin/") and link.endswith(endings)]
 
 

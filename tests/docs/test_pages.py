@@ -3,11 +3,11 @@
 import gzip
 import re
 from functools import cache
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import lxml.html
 import pytest
 from django.conf import settings
 from django.contrib.staticfiles import finders
@@ -35,36 +35,17 @@ from tests.support.processes import ROOT
 GUIDE = [f"/{page.path}" for page in PAGES]
 HTML = [*GUIDE, "/docs/refusals", "/docs/changelog", "/docs/reference"]
 SERVED = ["/docs", "/docs/reference", "/docs/parcels.http", "/docs/search.json", "/llms.txt"]
-TOLD = {"td", "dd", "code"}
 ADDRESS = re.compile(r"(?<![\w./*])(/(?:docs|openapi|llms)\b(?:[/.][a-z]+)*)(?:#([\w-]+))?")
 
 
-class Elements(HTMLParser):
-    """A page's elements in order, as their name and attributes, and the text in some of them."""
+class Elements:
+    """A page's elements in order, as their name and attributes."""
 
     def __init__(self, response: Response) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, Any]]] = []
-        self.is_telling = False
-        self.texts: list[str] = []  # of table cells, terms and descriptions
-        self.feed(response.content.decode())
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-        if tag in TOLD:
-            self.texts.append("")
-            self.is_telling = True
-
-    def handle_endtag(self, tag: str) -> None:
-        self.is_telling = self.is_telling and tag not in TOLD
-
-    def handle_data(self, data: str) -> None:
-        if self.is_telling:
-            self.texts[-1] += data
-
-    @property
-    def ids(self) -> list[str]:
-        return [attributes["id"] for _, attributes in self.found if "id" in attributes]
+        root = lxml.html.document_fromstring(response.content.decode())
+        self.found = [(str(each.tag), dict(each.attrib)) for each in root.iter("*")]
+        self.ids: list[str] = root.xpath("//@id")
+        self.texts = [each.text_content() for each in root.iter("td", "dd", "code")]
 
     def all(self, *tags: str) -> list[dict[str, Any]]:
         return [attributes for tag, attributes in self.found if tag in tags]

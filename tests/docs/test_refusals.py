@@ -1,8 +1,8 @@
 """The page of the carriers' error codes: all that the carriers document, in the words of this API."""
 
 import re
-from html.parser import HTMLParser
 
+import lxml.html
 import pytest
 from rest_framework.serializers import ListSerializer, Serializer
 
@@ -17,37 +17,15 @@ from tests.support.api import Nobody
 HEADINGS = {"purchase": "labels", "pickup point": "pickup-points", "cancellation": "cancellations"}
 
 
-class Tables(HTMLParser):
-    """The cells of each table, row by row, under the id of the heading before it."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.rows: dict[str, list[list[str]]] = {}
-        self.heading = ""
-        self.is_in_cell = False
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in {"h2", "h3"}:
-            self.heading = dict(attrs)["id"] or ""
-        elif tag == "tr":
-            self.rows.setdefault(self.heading, []).append([])
-        elif tag == "td":
-            self.rows[self.heading][-1].append("")
-            self.is_in_cell = True
-
-    def handle_endtag(self, tag: str) -> None:
-        self.is_in_cell = self.is_in_cell and tag != "td"
-
-    def handle_data(self, data: str) -> None:
-        if self.is_in_cell:
-            self.rows[self.heading][-1][-1] += data
-
-
 @pytest.fixture
 def tables(nobody: Nobody) -> dict[str, list[list[str]]]:
-    found = Tables(nobody.get("/docs/refusals").content.decode()).rows
-    return {heading: [row for row in rows if row] for heading, rows in found.items()}
+    """The cells of each table, row by row, under the id of the heading before it."""
+    page = lxml.html.document_fromstring(nobody.get("/docs/refusals").content.decode())
+    found = {}
+    for table in page.iter("table"):
+        heading = table.xpath("(preceding::h2 | preceding::h3)[last()]/@id")[0]
+        found[heading] = [[cell.text_content() for cell in row.iter("td")] for row in table.xpath(".//tr[td]")]
+    return found
 
 
 def table_of(tables: dict[str, list[list[str]]], carrier: str, operation: str) -> list[list[str]]:

@@ -1,8 +1,8 @@
 """The admin's pages of shops and tokens, as a browser sees them."""
 
 from datetime import UTC, datetime, timedelta
-from html.parser import HTMLParser
 
+import lxml.html
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
@@ -214,17 +214,8 @@ def test_a_colleagues_account_can_be_made(staff: Client) -> None:
 
 def secret_in(page: str) -> str:
     """Return the value of the page's read-only input."""
-    values: list[str] = []
-
-    class Inputs(HTMLParser):
-        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            given = dict(attrs)
-            if tag == "input" and "readonly" in given:
-                values.append(given["value"] or "")
-
-    Inputs().feed(page)
-    (secret,) = values
-    return secret
+    (secret,) = lxml.html.document_fromstring(page).xpath("//input[@readonly]/@value")
+    return str(secret)
 
 
 @pytest.mark.parametrize(
