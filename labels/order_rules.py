@@ -134,14 +134,14 @@ def customs_faults(order: dict[str, Any]) -> Iterator[Fault]:
     """Find goods that are heavier than the parcels, or in parcels that the order has not."""
     customs, parcels = order.get("customs"), order.get("parcels")
     items = customs.get("items") if isinstance(customs, dict) else None
-    if isinstance(parcels, list):
+    if isinstance(items, list) and isinstance(parcels, list):
         yield from place_faults(items, len(parcels))
     goods_kg, parcels_kg = total_kg(items, has_quantity=True), total_kg(parcels, has_quantity=False)
     if goods_kg is not None and parcels_kg is not None and goods_kg > parcels_kg:
         yield ["customs", "items"], "must not weigh more than the parcels."
 
 
-def place_faults(items: Any, count: int) -> Iterator[Fault]:
+def place_faults(items: list[Any], count: int) -> Iterator[Fault]:
     """Find goods whose parcel is not named, as those of others are, or is none of the `count`."""
     ranks = {index: item.get("parcel") for index, item in listed(items, MAX_ITEMS)}
     is_named = any(rank is not None for rank in ranks.values())

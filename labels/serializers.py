@@ -145,8 +145,11 @@ class LabelOrderSerializer(ObjectSerializer):
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         values = super().to_internal_value(data)
         parcels = values.pop("parcels")
-        own = {"weights_kg": weights_kg(parcels), "sides_cm": sides_cm(parcels)}
-        return values | own | {"parcel_references": references(parcels)}
+        return values | {
+            "weights_kg": [str(parcel["weight"]) for parcel in parcels],  # decimal text, which is exact
+            "sides_cm": sides_cm(parcels),
+            "parcel_references": references(parcels),
+        }
 
     def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
         return order_faults(data)
@@ -176,11 +179,6 @@ def ignored_header(body: Any, *, sender_address: dict[str, str] | None) -> dict[
     """Return the header that names the fields of an order's body that are unknown or not needed, if there are any."""
     not_needed = order_table.ignored(facts_in(body, sender_address)) if isinstance(body, dict) else ()
     return request_body.ignored_header(body, READER, not_needed)
-
-
-def weights_kg(parcels: list[dict[str, float]]) -> list[str]:
-    """Keep each weight as decimal text, which is exact."""
-    return [str(parcel["weight"]) for parcel in parcels]
 
 
 def sides_cm(parcels: list[dict[str, float]]) -> list[list[int | None]]:

@@ -110,7 +110,8 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
             token_id=token.id,
             wait=self.wait,
         )
-        answer_headers = headers_of_purchase(label, is_replay=is_replay)
+        replayed = {"Idempotent-Replayed": "true"} if is_replay else {}
+        answer_headers = {"Location": f"{TRACKING}/shipments/{label.id}", **headers_of(label), **replayed}
         return Response(self.body(label), status=HTTPStatus.CREATED, headers=answer_headers)
 
     def retrieve(self, request: Request, label_id: str) -> Response:
@@ -183,12 +184,6 @@ def headers_of(label: ShippingLabel) -> dict[str, str]:
     """Return `Label-Warnings`: what the carrier said of the label, percent-encoded; nothing without a warning."""
     texts = [quote(text[:MAX_WARNING_LENGTH].strip(), safe=PLAIN) for text in label.warnings[:MAX_WARNINGS]]
     return {"Label-Warnings": ", ".join(texts)} if texts else {}
-
-
-def headers_of_purchase(label: ShippingLabel, *, is_replay: bool) -> dict[str, str]:
-    """Return the headers of a 201, beside those of every answer."""
-    replayed = {"Idempotent-Replayed": "true"} if is_replay else {}
-    return {"Location": f"{TRACKING}/shipments/{label.id}", **headers_of(label), **replayed}
 
 
 class LabelFileView(APIView):

@@ -12,13 +12,7 @@ from django.db import transaction
 
 from carriers import CARRIERS
 from carriers.client import Service
-from carriers.errors import (
-    CancellationRefused,
-    CarrierError,
-    CarrierUnavailable,
-    CredentialsRejected,
-    OutcomeUnknown,
-)
+from carriers.errors import CancellationRefused, CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown
 from labels.lifecycle import parcels
 from labels.lifecycle.db_retry import with_db_retry
 from labels.lifecycle.leases import ASK_AGAIN_AFTER, schedule

@@ -49,12 +49,10 @@ class NotCancelledError(ApiError):
     """The label stays bought: the carrier, or what it has reported, forbids a cancellation, or it was not reached."""
 
     def __init__(self, reason: str, failure: CarrierError | None) -> None:
-        match failure:
-            case CarrierUnavailable() | CredentialsRejected():
-                entry = CODES[failure.code]
-                entry = entry.saying(STAYS_BOUGHT[type(failure)], retry_after_s=entry.retry_after_s)
-            case _:
-                entry = LABEL_NOT_CANCELLABLE
+        entry = LABEL_NOT_CANCELLABLE
+        if failure and (words := STAYS_BOUGHT.get(type(failure))):
+            entry = CODES[failure.code]
+            entry = entry.saying(words, retry_after_s=entry.retry_after_s)
         super().__init__(entry, failure=str(failure).rstrip("."), reason=str(failure or reason).rstrip("."))
 
 

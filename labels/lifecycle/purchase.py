@@ -103,10 +103,6 @@ def look_up(
     return earlier, CarrierContract.with_mode(row[:-1]) if row else None
 
 
-class KeyTakenError(Exception):
-    """Another request was faster with the key."""
-
-
 class NotBegunError(Exception):
     """Nothing was written and the carrier was not asked; `answer` is what the client is told."""
 
@@ -129,7 +125,7 @@ def buy_new(
             ordered = shipment(label, contract)
             check_customs(carrier_code, ordered)
             return place(label, ordered, talk, wait)
-    except (KeyInUseError, KeyTakenError) as error:
+    except KeyInUseError as error:
         raise NotBegunError(ApiError(IDEMPOTENCY_KEY_IN_PROGRESS)) from error
     except BulkheadFullError as error:
         refusal = CarrierUnavailable(carrier_code, "too many purchases at a time")
@@ -177,7 +173,7 @@ def finish_again(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
 
 @spans.step("order")
 def place(label: ShippingLabel, ordered: Shipment, talk: Conversation, wait: OrderWait) -> ShippingLabel:
-    """Reserve the label, then purchase it; raise KeyTakenError, before anything is written, or ApiError."""
+    """Reserve the label, then purchase it; raise KeyInUseError, before anything is written, or ApiError."""
     try:
         reserve(label)
     except DATABASE_ERRORS as error:
@@ -190,7 +186,7 @@ def place(label: ShippingLabel, ordered: Shipment, talk: Conversation, wait: Ord
 
 @spans.step("reserve")
 def reserve(label: ShippingLabel) -> None:
-    """Commit the row before the carrier is called; raise KeyTakenError, or ApiError where there is no room for it."""
+    """Commit the row before the carrier is called; raise KeyInUseError, or ApiError where there is no room for it."""
     try:
         is_inserted = bool(clock.followed(INSERT.start, label))
     except DATABASE_ERRORS as error:
@@ -198,7 +194,7 @@ def reserve(label: ShippingLabel) -> None:
             raise ApiError(ORDERS_HELD_UP) from error
         raise
     if not is_inserted:
-        raise KeyTakenError
+        raise KeyInUseError
 
 
 def reserve_again(label: ShippingLabel) -> None:
