@@ -115,14 +115,12 @@ def bound(client: Any) -> None:
     session = client._endpoint.http_session  # noqa: SLF001 - botocore lets nobody choose its connections
     session._pool_classes_by_scheme.update(http=_Pool, https=_TLSPool)  # noqa: SLF001
     session._manager.connection_pool_kw["ssl_context"].sslsocket_class = BoundedTLSSocket  # noqa: SLF001
-    session.send = sent_within_deadline(session.send)
+    send = session.send
 
-
-def sent_within_deadline(send: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def send_it(request: Any) -> Any:
+    def send_within_deadline(request: Any) -> Any:
         if current_exchange.get(None):
             return send(request)
         with within(deadline()):
             return send(request)
 
-    return send_it
+    session.send = send_within_deadline
