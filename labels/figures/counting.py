@@ -11,14 +11,13 @@ from django.db.models import Count, Max, QuerySet
 
 from labels import ids
 from labels.figures.models import LabelFigure
-from labels.models import IN_CANCELLATION, OVER, LabelState, ShippingLabel, total_kg
+from labels.models import STORED, UNFINISHED, LabelState, ShippingLabel, total_kg
 from shops.db import clock
 from shops.staff import figures
 from shops.staff.days import bounds, day_of
 
 # Labels that were paid for, cancelled ones among them.
-BOUGHT: Final = (LabelState.RECEIVED, LabelState.GENERATED, *IN_CANCELLATION, LabelState.CANCELLED)
-OPEN: Final = tuple(state for state in LabelState if state not in OVER)
+BOUGHT: Final = (LabelState.RECEIVED, *STORED)
 # A transaction that had begun when the last count was made may have been committed after it.
 COMMIT_MARGIN: Final = timedelta(minutes=10)
 # The first count of a day goes back this far, and finds whatever the others have missed.
@@ -74,9 +73,9 @@ def changed_days(last: datetime | None, now: datetime) -> list[date]:
 
 def days_of_late_changes(last: datetime) -> set[date]:
     """Return the days whose open labels are others than at the last count, and of labels cancelled since."""
-    counted = LabelFigure.objects.filter(state__in=OPEN).order_by().values_list("day", *GROUPS, "labels")
+    counted = LabelFigure.objects.filter(state__in=UNFINISHED).order_by().values_list("day", *GROUPS, "labels")
     were_open = Counter({(day, *group): labels for day, *group, labels in counted})
-    rows = ShippingLabel.objects.live().filter(state__in=OPEN).order_by().values_list("id", *GROUPS)
+    rows = ShippingLabel.objects.live().filter(state__in=UNFINISHED).order_by().values_list("id", *GROUPS)
     are_open = Counter((day_of(ids.id_time(label_id)), *group) for label_id, *group in rows)
     cancelled = ShippingLabel.objects.filter(cancel_requested_at__gte=last - COMMIT_MARGIN)
     ordered_on = (day_of(ids.id_time(label_id)) for label_id in cancelled.values_list("id", flat=True))

@@ -35,27 +35,6 @@ class PrintingError(Exception):
 prints = ConcurrencyLimit(1, lambda: PrintingError(_("Another print is being made. Try again in some seconds.")))
 
 
-class Reader:
-    """Reads PDFs as long as they fit into one that can be merged."""
-
-    def __init__(self) -> None:
-        self.lock = Lock()
-        self.left = MAX_OUTPUT_BYTES
-        self.stored = storage.reader()
-
-    def read(self, label: ShippingLabel) -> bytes:
-        content = bytes(label.pdf) if label.pdf is not None else self.stored(label.pdf_key)
-        if content is None:
-            text = _("The PDF of {id} is not in the storage. Print the others without it.")
-            raise PrintingError(text, id=label.id)
-        with self.lock:
-            self.left -= len(content)
-            if self.left < 0:
-                text = _("These PDFs are more than {size} MiB. Print fewer.")
-                raise PrintingError(text, size=MAX_OUTPUT_BYTES // 1024**2)
-        return content
-
-
 def printed(labels: Sequence[ShippingLabel]) -> bytes:
     """Return the pages of all labels in their order; raise PrintingError.
 
@@ -73,9 +52,23 @@ def printed(labels: Sequence[ShippingLabel]) -> bytes:
 
 
 def contents(labels: Sequence[ShippingLabel]) -> list[bytes]:
-    reader = Reader()
+    """Read the labels' PDFs as long as they fit into one that can be merged; raise PrintingError."""
+    stored, left, lock = storage.reader(), MAX_OUTPUT_BYTES, Lock()
+
+    def read(label: ShippingLabel) -> bytes:
+        nonlocal left
+        content = bytes(label.pdf) if label.pdf is not None else stored(label.pdf_key)
+        if content is None:
+            raise PrintingError(_("The PDF of {id} is not in the storage. Print the others without it."), id=label.id)
+        with lock:
+            left -= len(content)
+            if left < 0:
+                text = _("These PDFs are more than {size} MiB. Print fewer.")
+                raise PrintingError(text, size=MAX_OUTPUT_BYTES // 1024**2)
+        return content
+
     pool = ThreadPoolExecutor(min(READERS, len(labels)))
     try:
-        return list(pool.map(reader.read, labels))
+        return list(pool.map(read, labels))
     finally:
         pool.shutdown(cancel_futures=True)
