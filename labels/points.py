@@ -25,7 +25,7 @@ from shops.api.errors.exceptions import CarrierFailedError
 from shops.api.field_faults import Fault
 from shops.api.query_fields import ChoiceParameter, QuerySerializer, WholeNumberParameter
 from shops.api.serializer_fields import DateField, StringField
-from shops.contracts.addresses import CountryField, TextField
+from shops.contracts.addresses import CountryField, TextField, address_of
 from shops.contracts.bulkhead import BulkheadFullError, bulkhead
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
@@ -167,11 +167,7 @@ def point_as_json(point: PickupPoint) -> dict[str, Any]:
     return {
         "pickupPointCode": point.code,
         "name": point.name,
-        "address1": point.address1,
-        "address2": point.address2 or point.address3,
-        "zip": point.zip_code,
-        "city": point.city,
-        "countryCode": point.country_code,
+        **address_of(point),
         "latitude": point.latitude,
         "longitude": point.longitude,
         "distance": point.distance_m,

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.http.messages import UnreadableError
-from carriers.shipment import PickupPoint, PurchasedLabel
+from carriers.shipment import PurchasedLabel
 from labels.lifecycle import metrics
 from labels.lifecycle.db_retry import DATABASE_ERRORS, with_db_retry
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
@@ -19,6 +19,7 @@ from labels.models import LabelState, ShippingLabel, settle_wait
 from labels.pdfs import recovery, storage, unmerged
 from shops import spans
 from shops.api.errors.exceptions import CarrierFailedError
+from shops.contracts.addresses import address_of
 from shops.contracts.clients import client
 from shops.db import clock
 
@@ -54,8 +55,8 @@ def save_received(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: 
         "ask_again_at": None,
         **NO_ERROR,
     }
-    if purchased.pickup_point:
-        facts["pickup_point"] = address_of(purchased.pickup_point)
+    if point := purchased.pickup_point:
+        facts["pickup_point"] = {"company": point.name, **address_of(point)}
     if purchased.is_customs_form_missing:
         facts["warnings"].append(CUSTOMS_FORM_MISSING)
         logger.warning("customs form missing", extra={"label": label.id, "carrier": label.carrier_code})
@@ -125,18 +126,6 @@ def unique(*numbers: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(number for some in numbers for number in some if number))
 
 
-def address_of(point: PickupPoint) -> dict[str, str]:
-    """Return a pickup point with an address's public names."""
-    return {
-        "company": point.name,
-        "address1": point.address1,
-        "address2": point.address2 or point.address3,
-        "zip": point.zip_code,
-        "city": point.city,
-        "countryCode": point.country_code,
-    }
-
-
 @spans.step("finish")
 def publish(label: ShippingLabel, *, deadline: float | None = None) -> ShippingLabel:
     """Merge and store the PDF, and make the label visible; two processes may do it at once.
@@ -182,8 +171,8 @@ def save_failure(label: ShippingLabel, error: CarrierError, answer: dict[str, An
     facts = answer | {"tracking_numbers": numbers, "ask_again_at": None}
     if error.reservation_number:
         facts["reservation_number"] = fitting(error.reservation_number)
-    if error.pickup_point:
-        facts["pickup_point"] = address_of(error.pickup_point)
+    if point := error.pickup_point:
+        facts["pickup_point"] = {"company": point.name, **address_of(point)}
     if error.made_pdfs:
         facts["pdf"] = unmerged.zipped(error.made_pdfs)
     if isinstance(error, OutcomeUnknown):

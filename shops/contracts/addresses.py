@@ -12,7 +12,7 @@ from rest_framework import serializers
 
 from carriers import CARRIERS
 from carriers.errors import Rejected
-from carriers.shipment import Party
+from carriers.shipment import Party, PickupPoint
 from carriers.validation import SENDER
 from shops.api.field_faults import Fault, describe_faults
 from shops.api.serializer_fields import ObjectSerializer, StringField
@@ -151,3 +151,14 @@ def refusals_of(address: dict[str, str]) -> dict[str, str]:
         except Rejected as error:
             refusals[code] = str(error).replace(f"{SENDER}.", "")
     return refusals
+
+
+def address_of(point: PickupPoint) -> dict[str, str]:
+    """Convert a pickup point's address to the API's fields."""
+    return {
+        "address1": point.address1,
+        "address2": point.address2 or point.address3,
+        "zip": point.zip_code,
+        "city": point.city,
+        "countryCode": point.country_code,
+    }
