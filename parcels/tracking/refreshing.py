@@ -95,10 +95,10 @@ class Refresh:
         """Ask about a batch and record it; return the outcomes."""
         contracts = Contracts(self.tracker, {number.shop_id for number in numbers})
         connection.close()
-        askable = [number for number in numbers if number.shop_id in contracts]
+        askable = [number for number in numbers if number.shop_id in contracts.credentials]
         asked = list(self.ask_all(askable, contracts))
-        save_answers(asked, contracts, is_test=self.is_test)
-        due.release({number.id for number in askable} - {each.number.id for each in asked})
+        done = save_answers(asked, contracts, is_test=self.is_test)
+        due.release({number.id for number in askable} - done)
         for each in asked if not self.is_test else ():
             metrics.ASKED.labels(self.tracker.name, each.outcome).inc()
         return [each.outcome for each in asked]
@@ -121,9 +121,9 @@ class Refresh:
 
     def ask(self, number: DueNumber, contracts: Contracts) -> Asked | None:
         """Ask about a number; return None if the pass was stopped meanwhile."""
-        own, others = contracts.credentials(number.shop_id), contracts.others(number.shop_id)
+        others = contracts.others.get(number.shop_id, [])
         try:
-            answer = self.ask_on(own, number)
+            answer = self.ask_on(contracts.credentials[number.shop_id], number)
             if answer is not None and not answer.is_known:
                 answer = self.ask_with(others[: due.MAX_ACCOUNTS - 1], number) or answer
         except CredentialsRejected:
@@ -150,16 +150,15 @@ class Refresh:
         return None
 
 
-def save_answers(asked: Iterable[Asked], contracts: Contracts, *, is_test: bool) -> None:
-    """Record the answers of a batch, and put off what failed."""
-    answered = [each for each in asked if each.answer is not None]
-    recorded = record_batch(answered, is_test=is_test)
-    due.release({each.number.id for each in answered} - recorded)
+def save_answers(asked: Sequence[Asked], contracts: Contracts, *, is_test: bool) -> set[int]:
+    """Record the answers of a batch, and put off what failed; return the ids of the numbers that are done with."""
+    done = record_batch([each for each in asked if each.answer is not None], is_test=is_test)
     for each in asked:
         if each.outcome is Outcome.UNAVAILABLE:
             due.back_off(each.number, each.outcome)
         elif each.outcome is Outcome.CREDENTIALS_REJECTED:
             contracts.refuse(each.number.shop_id)
+    return done | {each.number.id for each in asked if each.answer is None}
 
 
 def record_batch(answered: Sequence[Asked], *, is_test: bool) -> set[int]:
