@@ -16,7 +16,7 @@ from shops.api.cursors import Place, place_of, signed
 from shops.api.errors.coded import EVENTS_GONE
 from shops.api.errors.exceptions import ApiError
 from shops.db import clock, querysets
-from shops.webhooks.models import WebhookEvent
+from shops.webhooks.models import WebhookEvent, WebhookEventQuerySet
 
 NOW = "now"
 EVENTS_KEPT = timedelta(days=30)
@@ -70,7 +70,7 @@ def read(*, shop_id: str, after: str, event_type: str, limit: int) -> Feed:
     return Feed(found, signed(end(last), scope), has_more=False)
 
 
-def last_of(rows: querysets.ForShop) -> WebhookEvent | None:
+def last_of(rows: WebhookEventQuerySet) -> WebhookEvent | None:
     """Return the last event that none can be committed before any more."""
     may_be_told = Q(transaction_id__lt=FirstRunning()) | Q(transaction_id__gte=FirstToCome())
     found: Any = (
@@ -93,7 +93,7 @@ def end(last: WebhookEvent | None) -> Place:
     return [last.message_id, last.created_at.isoformat(), now] if last else ["", now, now]
 
 
-def start(rows: querysets.ForShop, after: str, scope: str) -> Q:
+def start(rows: WebhookEventQuerySet, after: str, scope: str) -> Q:
     """Return the condition of the events behind a place; raise where some of them may be gone.
 
     The event itself is gone by its age, or because the database was restored to a moment before it.

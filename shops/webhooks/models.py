@@ -156,6 +156,10 @@ class TransactionId(models.Func):
         return self.as_sql(compiler, connection, function=LATER_ID, **extra)
 
 
+class WebhookEventQuerySet(ForShop):
+    """Ways to find events; the checker of types resolves no manager of another module's class."""
+
+
 class WebhookEvent(models.Model):
     """A change of a subject, once, from its transaction; a shop has it with an endpoint and without one."""
 
@@ -170,7 +174,7 @@ class WebhookEvent(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     transaction_id = models.BigIntegerField(db_default=TransactionId(), editable=False)
 
-    objects = ForShop.as_manager()
+    objects = WebhookEventQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]
