@@ -25,7 +25,7 @@ def e164(text: str, country_code: str) -> str:
     so overseas, where many write it so, and refused elsewhere.
     """
     number = parsed(text, country_code)
-    if not (number and phonenumbers.is_valid_number(number)) and (french := french_number(text)):
+    if not (number and phonenumbers.is_valid_number(number)) and (french := valid(text, FRANCE)):
         if country_code not in BETA_OVERSEAS:
             raise ValueError("a French number")
         number = french
@@ -37,7 +37,7 @@ def e164(text: str, country_code: str) -> str:
 def is_of_nobody(text: str, country_code: str) -> bool:
     """Return true for a phone number that `e164` reads, and that no country gives out."""
     try:
-        return not fits(e164(text, country_code), None)
+        return not valid(e164(text, country_code), None)
     except ValueError:
         return False
 
@@ -50,26 +50,22 @@ def is_possible(number: PhoneNumber) -> bool:
     return reason == phonenumbers.ValidationResult.IS_POSSIBLE and not is_cut and bool(has_digits)
 
 
-def french_number(text: str) -> PhoneNumber | None:
-    number = parsed(text, FRANCE)
-    return number if number and phonenumbers.is_valid_number(number) else None
-
-
 def advice(text: str, country_code: str) -> str:
     """Tell how to write a text that `e164` refuses, where it is the number of another country; "" where it is none."""
-    if country_code != FRANCE and (french := french_number(text)):
+    if country_code != FRANCE and (french := valid(text, FRANCE)):
         international = phonenumbers.format_number(french, PhoneNumberFormat.INTERNATIONAL)
         return f"Write {international} if it is French."
-    if fits(f"+{text}", None):
+    if valid(f"+{text}", None):
         return "Write a + in front of the country code."
-    codes = (code for code in NEIGHBOURS if code != country_code and fits(text, code))
+    codes = (code for code in NEIGHBOURS if code != country_code and valid(text, code))
     found = [f"{code} (+{phonenumbers.country_code_for_region(code)})" for code in codes]
     return f"If it is one of {' or '.join(found)}, write it with the country code." if found else ""
 
 
-def fits(text: str, country_code: str | None) -> bool:
+def valid(text: str, country_code: str | None) -> PhoneNumber | None:
+    """Return the number that a text is, if a country gives it out."""
     number = parsed(text, country_code)
-    return number is not None and phonenumbers.is_valid_number(number)
+    return number if number and phonenumbers.is_valid_number(number) else None
 
 
 def parsed(text: str, country_code: str | None) -> PhoneNumber | None:
@@ -81,8 +77,4 @@ def parsed(text: str, country_code: str | None) -> PhoneNumber | None:
 
 def plain(text: str) -> str:
     """Write spaces for any kind of space, dash or invisible character."""
-    return "".join([" " if not char.isalnum() and is_separator(char) else char for char in text])
-
-
-def is_separator(char: str) -> bool:
-    return unicodedata.category(char) in SEPARATORS or char in OTHER_DASHES
+    return "".join([" " if unicodedata.category(char) in SEPARATORS or char in OTHER_DASHES else char for char in text])
