@@ -71,6 +71,6 @@ def rows() -> Iterator[str]:
         for name, part in columns.personal.items():
             for path, value in part.values(f"{model._meta.model_name}.{name}"):
                 seen = "dots" if value.is_masked else "shown"
-                seen = "the table's words, else dots" if value.is_standardised else seen
+                seen = "the table's words, else dots" if value.standard else seen
                 left = {"": "empty", (): "empty"}.get(value.left, "none" if value.left is None else value.left)
                 yield f"| `{path}` | {value.kind} | {seen} | {left} |"

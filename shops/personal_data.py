@@ -41,10 +41,6 @@ class Part(Protocol):
         """Yield each personal value with its path."""
 
 
-def nothing(beside: Beside) -> str:
-    return ""
-
-
 @dataclass(frozen=True)
 class Value:
     """One personal value. `standard` words a carrier's text where its code is one of the carriers' tables."""
@@ -52,16 +48,12 @@ class Value:
     kind: Kind
     left: Any = ""
     is_masked: bool = True
-    standard: Callable[[Beside], str] = nothing
-
-    @property
-    def is_standardised(self) -> bool:
-        return self.standard is not nothing
+    standard: Callable[[Beside], str] | None = None
 
     def masked(self, value: Any, beside: Beside) -> Any:
         if not self.is_masked or not value:
             return value
-        return self.standard(beside) or dots(value)
+        return (self.standard and self.standard(beside)) or dots(value)
 
     def erased(self, value: Any) -> Any:
         if value is None:
