@@ -15,7 +15,8 @@ from carriers.shipment import Shipment
 from labels.order_rules import facts_in
 from labels.orders import check_customs, check_product, completed, credentials_on, new_label, shipment
 from labels.serializers import read_order
-from shops.api.errors.exceptions import ApiError, CarrierFailedError
+from shops.api.errors.coded import CarrierFailedError
+from shops.api.errors.exceptions import ApiError
 from shops.api.field_faults import faults
 from shops.contracts.bulkhead import BulkheadFullError
 from shops.contracts.clients import client

@@ -21,7 +21,7 @@ from carriers.shipment import PickupPoint
 from labels.order_rules import day_in, late_faults
 from labels.orders import check_product, credentials_on
 from labels.serializers import as_number
-from shops.api.errors.exceptions import CarrierFailedError
+from shops.api.errors.coded import CarrierFailedError
 from shops.api.field_faults import Fault
 from shops.api.query_fields import ChoiceParameter, QuerySerializer, WholeNumberParameter
 from shops.api.serializer_fields import DateField, StringField

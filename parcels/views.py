@@ -11,8 +11,7 @@ from parcels import queries
 from parcels.models import Parcel
 from parcels.serializers import ParcelSerializer
 from shops.api.authentication import ForbiddingBearerAuthentication
-from shops.api.errors.entries import ErrorEntry
-from shops.api.errors.exceptions import ApiError
+from shops.api.errors.exceptions import ApiError, ErrorEntry
 from shops.api.errors.plain import PARCEL_NOT_FOUND, SEARCH_WITHOUT_FILTER
 
 FILTERS = ("orderName", "email")

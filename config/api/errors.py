@@ -12,8 +12,7 @@ from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from shops.api.errors.entries import ErrorEntry
-from shops.api.errors.exceptions import ApiError
+from shops.api.errors.exceptions import ApiError, ErrorEntry
 from shops.api.errors.plain import (
     MEDIA_TYPE_UNSUPPORTED,
     METHOD_NOT_ALLOWED,

@@ -19,7 +19,7 @@ from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.journeys import JOURNEYS
 from parcels.models import TrackingStatus
 from shops.api.errors.coded import CODES
-from shops.api.errors.entries import ErrorEntry
+from shops.api.errors.exceptions import ErrorEntry
 from shops.api.errors.plain import PLAIN_ERRORS
 from shops.webhooks.event_types import EVENT_TYPES
 from shops.webhooks.retries import PAUSES_S

@@ -11,8 +11,7 @@ from shops.api.errors.coded import (
     LABEL_STORAGE_UNAVAILABLE,
     LABEL_STORAGE_UNAVAILABLE_WITHOUT_KEY,
 )
-from shops.api.errors.entries import ErrorEntry
-from shops.api.errors.exceptions import ApiError
+from shops.api.errors.exceptions import ApiError, ErrorEntry
 
 
 class PurchaseFailedError(ApiError):

@@ -18,7 +18,7 @@ from labels.lifecycle.states import Event, move
 from labels.models import LabelState, ShippingLabel, settle_wait
 from labels.pdfs import recovery, storage, unmerged
 from shops import spans
-from shops.api.errors.exceptions import CarrierFailedError
+from shops.api.errors.coded import CarrierFailedError
 from shops.contracts.addresses import address_of
 from shops.contracts.clients import client
 from shops.db import clock

@@ -36,8 +36,9 @@ from shops.api.errors.coded import (
     IDEMPOTENCY_KEY_REUSED,
     LABEL_BEING_CANCELLED,
     LABEL_CANCELLED,
+    CarrierFailedError,
 )
-from shops.api.errors.exceptions import ApiError, CarrierFailedError
+from shops.api.errors.exceptions import ApiError
 from shops.api.errors.plain import ORDERS_HELD_UP
 from shops.contracts.bulkhead import BulkheadFullError, KeyInUseError, bulkhead
 from shops.contracts.conversation import Conversation, conversation

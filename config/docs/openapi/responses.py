@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from config.api.errors import error_body
 from shops.api.errors.coded import CODES, PDF_UNREADABLE
-from shops.api.errors.entries import ErrorEntry, Failures
+from shops.api.errors.exceptions import ErrorEntry, Failures
 from shops.api.errors.plain import PLAIN_ERRORS
 
 Json = dict[str, Any]

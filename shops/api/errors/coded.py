@@ -14,7 +14,7 @@ from carriers.errors import (
     ProductNotInContract,
     RequestRejected,
 )
-from shops.api.errors.entries import ErrorEntry, ErrorTable
+from shops.api.errors.exceptions import ApiError, ErrorEntry, ErrorTable
 
 CODES: Final = ErrorTable()
 
@@ -204,9 +204,13 @@ def product_not_activated(carrier: str) -> ErrorEntry:
     return CODES[ProductNotInContract.code_for(carrier)].saying(PRODUCT_NOT_ACTIVATED)
 
 
-def entry_for(error: CarrierError, *, has_key: bool = True) -> ErrorEntry:
-    """Return a carrier error's entry, worded for an order with or without an Idempotency-Key."""
-    entry = CODES[error.code]
-    if isinstance(error, OutcomeUnknown):
-        return entry if has_key else entry.saying(OUTCOME_UNKNOWN_WITHOUT_KEY)
-    return entry if error.is_nothing_made else entry.saying(SOME_PARCELS_MADE)
+class CarrierFailedError(ApiError):
+    """A carrier's error, with what the shop can do about it, by its order's Idempotency-Key or without one."""
+
+    def __init__(self, error: CarrierError, *, has_key: bool = True, wait: int | None = None) -> None:
+        entry = CODES[error.code]
+        if isinstance(error, OutcomeUnknown):
+            entry = entry if has_key else entry.saying(OUTCOME_UNKNOWN_WITHOUT_KEY)
+        elif not error.is_nothing_made:
+            entry = entry.saying(SOME_PARCELS_MADE)
+        super().__init__(entry, wait=wait, failure=str(error).rstrip("."))

@@ -1,12 +1,68 @@
-"""The exceptions that carry an entry of the table to the client."""
+"""An entry of the table of errors, and the exceptions that carry one to the client.
 
+Views raise it; the OpenAPI description, the guide and the tests quote it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from typing import Any
 
 from rest_framework.exceptions import APIException, AuthenticationFailed
 
-from carriers.errors import CarrierError
-from shops.api.errors.coded import entry_for
-from shops.api.errors.entries import ErrorEntry
+
+@dataclass(frozen=True, eq=False)
+class ErrorEntry:
+    """An error: `message` is a template, `example` the facts that fill it in the documentation.
+
+    A name in capitals is sent as the body's `code`.
+    """
+
+    name: str
+    statuses: tuple[HTTPStatus, ...]
+    message: str
+    cause: str = ""
+    remedy: str = ""
+    example: Mapping[str, Any] = field(default_factory=dict)
+    retry_after_s: int | None = None
+
+    @property
+    def code(self) -> str | None:
+        return self.name if self.name.isupper() else None
+
+    @property
+    def explanation(self) -> str:
+        """The code, the cause and the remedy, in Markdown."""
+        return f"{f'`{self.code}`: ' if self.code else ''}{self.cause} {self.remedy}"
+
+    def example_message(self, **facts: Any) -> str:
+        """Fill the message with the facts of the example, or with others."""
+        return self.message.format(**{**self.example, **facts})
+
+    def saying(self, message: str, *, retry_after_s: int | None = None) -> "ErrorEntry":
+        """Return the same error in other words."""
+        return replace(self, message=message, retry_after_s=retry_after_s)
+
+
+Failures = dict[int, tuple[ErrorEntry, ...]]  # what may go wrong in an operation, by status
+
+
+class ErrorTable(dict[str, ErrorEntry]):
+    """Entries by their name, in the order of their declaration."""
+
+    def declare(
+        self,
+        name: str,
+        *statuses: HTTPStatus,
+        message: str,
+        cause: str,
+        remedy: str,
+        retry_after_s: int | None = None,
+        **example: Any,
+    ) -> ErrorEntry:
+        """Add an entry; the first status is used unless Django REST framework gives another."""
+        self[name] = ErrorEntry(name, statuses, message, cause, remedy, example, retry_after_s)
+        return self[name]
 
 
 class ApiError(APIException):
@@ -22,10 +78,3 @@ class ApiError(APIException):
 
 class UnauthenticatedError(ApiError, AuthenticationFailed):
     """No valid token: 401 with a challenge, or 403 where the view's authentication has none."""
-
-
-class CarrierFailedError(ApiError):
-    """A carrier's error, with what the shop can do about it."""
-
-    def __init__(self, error: CarrierError, *, has_key: bool = True, wait: int | None = None) -> None:
-        super().__init__(entry_for(error, has_key=has_key), wait=wait, failure=str(error).rstrip("."))

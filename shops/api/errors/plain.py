@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import Final
 
-from shops.api.errors.entries import ErrorTable
+from shops.api.errors.exceptions import ErrorTable
 
 PLAIN_ERRORS: Final = ErrorTable()
 
