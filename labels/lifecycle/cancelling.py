@@ -19,7 +19,7 @@ from labels.lifecycle.leases import ASK_AGAIN_AFTER, schedule
 from labels.lifecycle.outcomes import unique
 from labels.lifecycle.states import Event, move
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel, lease
-from shops.contracts.accounts import UnknownAccountError
+from shops.contracts.accounts import FORMER_ACCOUNTS_KEPT, UnknownAccountError
 from shops.contracts.bulkhead import NotAskedError
 from shops.contracts.conversation import Conversation, NoAccountError, conversation_about
 from shops.contracts.encryption import UnreadableSecretError
@@ -27,6 +27,7 @@ from shops.db import clock
 
 HANDED_IN = "the carrier has taken it in charge"
 CHANGED = "it was changed meanwhile"
+TOO_OLD = f"it is older than {FORMER_ACCOUNTS_KEPT.days} days, so it was used or is void"
 NO_ACCOUNT = "the account that it was bought on is not kept any more"
 WHY_NOT = {
     LabelState.CANCELLED: "was cancelled before",
@@ -80,9 +81,11 @@ def not_asked(label: ShippingLabel, error: NotAskedError) -> CancelError:
 
 
 def cancel_for_shop(label: ShippingLabel) -> ShippingLabel:
-    """Do as `cancel`, and return a label that somebody has cancelled, or is cancelling, as it is."""
+    """Do as `cancel`, but for one that is too old; return one that is cancelled, or being cancelled, as it is."""
     if label.state != LabelState.GENERATED:
         return label
+    if label.created_at < clock.now() - FORMER_ACCOUNTS_KEPT:
+        raise CancelError(f"{label.id} is not cancelled: {TOO_OLD}", reason=TOO_OLD)
     try:
         return cancel(label)
     except CancelError:

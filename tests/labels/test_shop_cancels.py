@@ -95,6 +95,20 @@ def test_a_body_is_neither_needed_nor_read(options: dict[str, Any], own: Caller)
     assert_answer(cancel(own, label.id, **options), label, "cancelled")
 
 
+@pytest.mark.parametrize("carrier_code", ["alpha", "beta"])
+def test_one_that_is_too_old_stays_bought(carrier_code: str, buyer: Caller, sandbox: Sandbox) -> None:
+    label = bought(buyer, carrier_code)
+    pass_time(90 * 24 * 3600 + 60)
+    calls = sandbox.server.state.counts()
+    problem = "The label can't be cancelled: it is older than 90 days, so it was used or is void. It stays bought."
+    assert_refused(cancel(buyer, label.id), 409, "LABEL_NOT_CANCELLABLE", problem)
+    assert sandbox.server.state.counts() == calls
+    pass_time(-120)
+    assert_answer(cancel(buyer, label.id), label, "cancelled")
+    pass_time(90 * 24 * 3600)
+    assert_answer(cancel(buyer, label.id), label, "cancelled")
+
+
 @pytest.mark.parametrize("state", HIDDEN)
 def test_what_cant_be_retrieved_and_is_not_cancelled_is_a_404(state: LabelState, own: Caller) -> None:
     label = LabelFactory(shop=own.shop, state=state)

@@ -159,7 +159,7 @@ LABEL_NOT_CANCELLABLE: Final = CODES.declare(
     HTTPStatus.CONFLICT,
     message="The label can't be cancelled: {reason}. It stays bought.",
     cause="The carrier has taken a parcel of the label in charge, has delivered it, or refuses for the reason that the"
-    " message quotes.",
+    " message quotes; or the label is older than 90 days.",
     remedy="The label stays bought. Have the parcel returned, or ask the carrier to stop it.",
     reason="the carrier has taken it in charge",
 )
