@@ -3,10 +3,10 @@
 import ast
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, Final
 
+import lxml.html
 import pytest
 from django.apps import apps
 from django.utils.translation import trans_real
@@ -17,7 +17,14 @@ from shops.webhooks.event_types import SUBSCRIBABLE
 
 TRANSLATED: Final = re.compile("⟦[^⟦⟧]*⟧")
 WORD: Final = re.compile(r"[^\W\d_]{2,}")
-ATTRIBUTES: Final = {"alt", "aria-label", "data-label", "placeholder", "title"}
+SILENT: Final = (
+    "ancestor::script or ancestor::style or ancestor::code or ancestor::pre"
+    " or ancestor::span[contains(@class, 'material-symbols')]"
+)
+ATTRIBUTES: Final = ("alt", "aria-label", "data-label", "placeholder", "title")
+READ: Final = " | ".join(
+    [f"//text()[not({SILENT})]", "//input[@type='submit']/@value", *(f"//@{name}" for name in ATTRIBUTES)]
+)
 # Names, units and codes that are the same in all languages.
 SAME: Final = set(
     "alpha beta Parcel service kg ms Europe Paris British English Français manage py work xx esc Excel".split()
@@ -49,38 +56,14 @@ def install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(vars(trans_real)["_translations"], "fr", Bracketed(french))
 
 
-class Texts(HTMLParser):
+def texts(page: str) -> list[str]:
     """The texts of a page that a person reads or hears."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self._silent: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = dict(attrs)
-        self.found += [text for name, text in attrs if name in ATTRIBUTES and text]
-        if tag == "input" and values.get("type") == "submit":
-            self.found.append(values.get("value") or "")
-        is_icon = "material-symbols" in (values.get("class") or "")
-        is_silent = tag in {"script", "style", "code", "pre"} or (tag == "span" and is_icon) or self._silent
-        if is_silent and tag not in {"input", "img", "br", "hr", "meta", "link", "path", "circle"}:
-            self._silent.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if self._silent and tag in self._silent:
-            while self._silent.pop() != tag:
-                pass
-
-    def handle_data(self, data: str) -> None:
-        if not self._silent:
-            self.found.append(data)
+    return [str(each) for each in lxml.html.document_fromstring(page or "<p>").xpath(READ)]
 
 
 def untranslated(page: str, known: set[str]) -> Iterator[str]:
     """Yield the texts with words that are neither translated nor data."""
-    for text in Texts(page).found:
+    for text in texts(page):
         rest, changed = text, 1
         while changed:
             rest, changed = TRANSLATED.subn(" ", rest)
