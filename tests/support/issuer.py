@@ -3,17 +3,19 @@
 import base64
 import json
 import secrets
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from email import message_from_bytes
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
-from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+from tests.carriers.support.servers import http, serving
 
 CLIENT, SECRET = "parcels", "a client's secret"
 RS256, ES256 = rsa.generate_private_key(65537, 2048), ec.generate_private_key(ec.SECP256R1())
@@ -88,32 +90,15 @@ class Issuer:
 
 @contextmanager
 def served() -> Iterator[Issuer]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            form = self.rfile.read(int(self.headers["Content-Length"] or 0)).decode()
-            values = {name: value for name, (value, *_) in parse_qs(form).items()}
-            status, content = issuer.answer(self.path, values, self.headers)
-            body = json.dumps(content).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            if issuer.redirects_to:
-                self.send_header("Location", issuer.redirects_to)
-            self.end_headers()
-            self.wfile.write(body)
+    def play(stream: socket.socket, request: bytes) -> bool:
+        first, _, rest = request.partition(b"\r\n")
+        asked = message_from_bytes(rest)
+        form = dict(parse_qsl(str(asked.get_payload())))
+        status, content = issuer.answer(first.split()[1].decode(), form, asked)
+        location = f"Location: {issuer.redirects_to}\r\n" if issuer.redirects_to else ""
+        stream.sendall(http(json.dumps(content).encode(), status, "application/json", location))
+        return True
 
-        do_POST = do_GET  # noqa: N815 - the base class names it
-
-        def log_message(self, *args: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    issuer = Issuer(f"http://127.0.0.1:{server.server_port}")
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with serving(play) as server:
+        issuer = Issuer(server.url)
         yield issuer
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -2,29 +2,32 @@
 
 import gzip
 import json
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from tests.carriers.support.servers import http, serving
+
 
 @dataclass
 class Receiver:
-    """OpenTelemetry's collector and Sentry in one, on a port of this machine."""
+    """OpenTelemetry's collector and Sentry in one."""
 
-    port: int
+    url: str
     heads: list[str] = field(default_factory=list)
     bodies: dict[str, list[bytes]] = field(default_factory=dict)
 
     @property
     def settings(self) -> dict[str, str]:
-        host = f"127.0.0.1:{self.port}"
-        return {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{host}", "SENTRY_DSN": f"http://key@{host}/1"}
+        return {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": self.url,
+            "SENTRY_DSN": f"{self.url.replace('://', '://key@')}/1",
+        }
 
     def everything(self) -> bytes:
         """All that was sent: heads, and bodies as they were before they were compressed."""
@@ -47,23 +50,15 @@ class Receiver:
 
 @contextmanager
 def receiving() -> Iterator[Receiver]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            receiver.heads.append(f"{self.requestline}\n{self.headers}")
-            is_packed = self.headers["Content-Encoding"] == "gzip"
-            receiver.bodies.setdefault(self.path, []).append(gzip.decompress(body) if is_packed else body)
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+    def play(stream: socket.socket, request: bytes) -> bool:
+        head, body = request.partition(b"\r\n\r\n")[::2]
+        receiver.heads.append(head.decode())
+        is_packed = b"content-encoding: gzip" in head.lower()
+        path = head.split()[1].decode()
+        receiver.bodies.setdefault(path, []).append(gzip.decompress(body) if is_packed else body)
+        stream.sendall(http(b""))
+        return True
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
-            """Print nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        receiver = Receiver(server.server_port)
-        Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        try:
-            yield receiver
-        finally:
-            server.shutdown()
+    with serving(play) as server:
+        receiver = Receiver(server.url)
+        yield receiver

@@ -1,11 +1,9 @@
 """A receiver of webhooks, as a shop runs one: it verifies with the standard's own rules, and answers as told."""
 
 import json
-from contextlib import suppress
+import socket
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
-from types import TracebackType
+from threading import Event
 from typing import Any, Self
 
 from django.db import transaction
@@ -13,6 +11,7 @@ from django.utils import timezone
 
 from shops.webhooks import outbox
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
+from tests.carriers.support.servers import LoopbackServer, http
 from tests.support.waiting import WAIT_TIMEOUT_S
 
 ANSWER = b"the shop's secret answer"
@@ -39,21 +38,18 @@ class Received:
         return self.content["data"]
 
 
-class Receiver(ThreadingHTTPServer):
-    """Keeps what comes, and answers with `status`; while `is_hanging` it does not answer."""
-
-    daemon_threads = True
+class Receiver(LoopbackServer):
+    """Keeps what comes, and answers with `status`; while it hangs it does not answer."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server_port}/hook"
-        self.status = 200
+        self.status, self.answer = 200, ANSWER
         self.extra_headers: dict[str, str] = {}
-        self.answer = ANSWER
         self.received: list[Received] = []
-        self.connections = 0
         self.released = Event()
-        self.released.set()
+        self.release()
+        super().__init__(self.take)
+        self.port = self.url.rpartition(":")[2]
+        self.url += "/hook"
 
     def hang(self) -> None:
         self.released.clear()
@@ -61,47 +57,21 @@ class Receiver(ThreadingHTTPServer):
     def release(self) -> None:
         self.released.set()
 
-    def get_request(self) -> Any:
-        self.connections += 1
-        return super().get_request()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a client that gave up."""
+    def take(self, stream: socket.socket, request: bytes) -> bool:
+        head, body = request.partition(b"\r\n\r\n")[::2]
+        headers = dict(line.split(": ", 1) for line in head.decode().splitlines()[1:])
+        self.received.append(Received({name.lower(): value for name, value in headers.items()}, body, self.status))
+        self.released.wait(WAIT_TIMEOUT_S)
+        further = "".join(f"{name}: {value}\r\n" for name, value in self.extra_headers.items())
+        stream.sendall(http(self.answer, self.status, "text/plain", further))
+        return True
 
     def __enter__(self) -> Self:
-        Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self.release()
-        self.shutdown()
-        self.server_close()
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Answers one connection."""
-
-    protocol_version = "HTTP/1.1"
-    server: Receiver
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        received = Received(headers, body, self.server.status)
-        self.server.received.append(received)
-        self.server.released.wait(WAIT_TIMEOUT_S)
-        with suppress(OSError):
-            self.send_response(self.server.status)
-            for name, value in self.server.extra_headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(self.server.answer)))
-            self.end_headers()
-            self.wfile.write(self.server.answer)
-
-    def log_message(self, *args: Any) -> None:
-        """Log nothing."""
+        self.close()
 
 
 def tell_label(shop_id: str, subject: str = "label-1", *, code: str = "ALPHA_UNAVAILABLE") -> None:

@@ -123,7 +123,7 @@ def test_a_name_that_is_bound_again_after_its_check_is_not_connected_to(
 ) -> None:
     """DNS rebinding: public when it is set, the loopback when it is connected to."""
     resolved["shop.example"] = ["1.1.1.1", "127.0.0.1"]
-    check_url(url := f"https://shop.example:{receiver.server_port}/")
+    check_url(url := f"https://shop.example:{receiver.port}/")
     endpoint, _ = endpoints.create(shop=shop, url=url)
     tell_label(shop.id)
     deliver_due()
@@ -131,7 +131,7 @@ def test_a_name_that_is_bound_again_after_its_check_is_not_connected_to(
     assert receiver.connections == 0
     # It is the check that keeps it away: without it, the same endpoint is connected to.
     settings.WEBHOOK_ALLOW_PRIVATE = True
-    WebhookEndpoint.objects.filter(id=endpoint.id).update(url=f"http://shop.example:{receiver.server_port}/")
+    WebhookEndpoint.objects.filter(id=endpoint.id).update(url=f"http://shop.example:{receiver.port}/")
     WebhookDelivery.objects.update(due_at=endpoint.created_at)
     deliver_due()
     assert receiver.connections == 1
@@ -148,7 +148,7 @@ def test_an_endpoint_that_got_into_the_database_is_not_connected_to_at_a_private
     host: str, shop: Shop, receiver: Receiver
 ) -> None:
     for scheme in ("http", "https"):
-        row = WebhookEndpoint(shop=shop, url=f"{scheme}://{host}:{receiver.server_port}/hook")
+        row = WebhookEndpoint(shop=shop, url=f"{scheme}://{host}:{receiver.port}/hook")
         row.set_secret("whsec_" + "A" * 43 + "=")
         row.save()
     tell_label(shop.id)
