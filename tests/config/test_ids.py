@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator
 from urllib.parse import urljoin
 
-import lxml.html
 import pytest
 from django.test import Client
 
@@ -17,6 +16,7 @@ from tests.labels.factories import ContractFactory, LabelFactory
 from tests.support.api import Response
 from tests.support.desk import member, rows
 from tests.support.factories import ShopFactory, import_parcel
+from tests.support.markup import parsed
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database, pytest.mark.usefixtures("no_sidebar")]
 # Behind an underscore these look like Django's own escapes.
@@ -40,7 +40,7 @@ MISSING = "exist. Perhaps it was deleted?"
 def links(answer: Response, *endings: str) -> list[str]:
     """The links of a page that end so, whole."""
     here = answer.wsgi_request.get_full_path()
-    named = lxml.html.document_fromstring(answer.text).xpath("//a/@href | //form/@action")
+    named = parsed(answer.text).xpath("//a/@href | //form/@action")
     found = (urljoin(here, link) for link in named if link)
     return [link for link in dict.fromkeys(found) if link.startswith("/admin/") and link.endswith(endings)]
 

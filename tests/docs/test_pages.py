@@ -7,7 +7,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import lxml.html
 import pytest
 from django.conf import settings
 from django.contrib.staticfiles import finders
@@ -30,6 +29,7 @@ from shops.api.errors.plain import PLAIN_ERRORS
 from shops.webhooks.endpoints import REVOKED
 from shops.webhooks.sending import OTHER_REASON, REASONS
 from tests.support.api import Nobody, Response
+from tests.support.markup import parsed
 from tests.support.processes import ROOT
 
 GUIDE = [f"/{page.path}" for page in PAGES]
@@ -42,7 +42,7 @@ class Elements:
     """A page's elements in order, as their name and attributes."""
 
     def __init__(self, response: Response) -> None:
-        root = lxml.html.document_fromstring(response.content.decode())
+        root = parsed(response.content.decode())
         self.found = [(str(each.tag), dict(each.attrib)) for each in root.iter("*")]
         self.ids: list[str] = root.xpath("//@id")
         self.texts = [each.text_content() for each in root.iter("td", "dd", "code")]

@@ -2,7 +2,6 @@
 
 import re
 
-import lxml.html
 import pytest
 from rest_framework.serializers import ListSerializer, Serializer
 
@@ -13,6 +12,7 @@ from shops.api.errors.coded import CODES
 from tests.carriers.support.pages import CODES as DOCUMENTED
 from tests.carriers.support.pages import FIELDS, documented
 from tests.support.api import Nobody
+from tests.support.markup import parsed
 
 HEADINGS = {"purchase": "labels", "pickup point": "pickup-points", "cancellation": "cancellations"}
 
@@ -20,7 +20,7 @@ HEADINGS = {"purchase": "labels", "pickup point": "pickup-points", "cancellation
 @pytest.fixture
 def tables(nobody: Nobody) -> dict[str, list[list[str]]]:
     """The cells of each table, row by row, under the id of the heading before it."""
-    page = lxml.html.document_fromstring(nobody.get("/docs/refusals").content.decode())
+    page = parsed(nobody.get("/docs/refusals").content.decode())
     found = {}
     for table in page.iter("table"):
         heading = table.xpath("(preceding::h2 | preceding::h3)[last()]/@id")[0]

@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-import lxml.html
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
@@ -14,6 +13,7 @@ from shops.models import AccessToken, Shop
 from shops.staff.audit.models import AuditEntry
 from tests.support.api import client, logged_in, query_count
 from tests.support.audit import changes, note
+from tests.support.markup import parsed
 
 pytestmark = pytest.mark.django_db
 TOKENS = "/admin/shops/accesstoken/"
@@ -214,7 +214,7 @@ def test_a_colleagues_account_can_be_made(staff: Client) -> None:
 
 def secret_in(page: str) -> str:
     """Return the value of the page's read-only input."""
-    (secret,) = lxml.html.document_fromstring(page).xpath("//input[@readonly]/@value")
+    (secret,) = parsed(page).xpath("//input[@readonly]/@value")
     return str(secret)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import lxml.html
 import pytest
 from django.apps import apps
 from django.utils.translation import trans_real
@@ -14,6 +13,7 @@ from django.utils.translation.template import templatize
 
 from carriers.products import PRODUCTS
 from shops.webhooks.event_types import SUBSCRIBABLE
+from tests.support.markup import parsed
 
 TRANSLATED: Final = re.compile("⟦[^⟦⟧]*⟧")
 WORD: Final = re.compile(r"[^\W\d_]{2,}")
@@ -58,7 +58,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def texts(page: str) -> list[str]:
     """The texts of a page that a person reads or hears."""
-    return [str(each) for each in lxml.html.document_fromstring(page or "<p>").xpath(READ)]
+    return [str(each) for each in parsed(page).xpath(READ)]
 
 
 def untranslated(page: str, known: set[str]) -> Iterator[str]:

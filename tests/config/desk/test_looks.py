@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-import lxml.html
 import pytest
 
 from parcels.models import NumberState, TrackingNumber
@@ -13,6 +12,7 @@ from tests.labels.factories import LabelFactory
 from tests.support.api import Response
 from tests.support.desk import member, routes, rows
 from tests.support.factories import ShopFactory, import_parcel
+from tests.support.markup import parsed
 
 pytestmark = pytest.mark.django_db
 FRENCH = {"Accept-Language": "fr"}
@@ -80,7 +80,7 @@ def test_a_page_has_one_search_box_and_shows_no_python() -> None:
     for address in dict.fromkeys([*addresses, *LISTS]):
         answer = staff.get(address, headers=FRENCH)
         if answer.status_code == 200 and answer.headers["Content-Type"].startswith("text/html"):
-            page = lxml.html.document_fromstring(answer.text)
+            page = parsed(answer.text)
             texts = page.xpath("//text()[not(ancestor::script or ancestor::style or ancestor::code)]")
             assert [text.strip() for text in texts if PYTHON.search(text)] == [], address
             assert len(page.xpath("//form[@role='search']")) <= 1, address
