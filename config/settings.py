@@ -55,8 +55,6 @@ UNFOLD = framework.UNFOLD | {"SITE_URL": None if ADMIN_HOSTS else "/"}
 LANGUAGE_COOKIE_NAME = "__Host-language" if HTTPS else "language"
 LANGUAGE_COOKIE_SECURE, LANGUAGE_COOKIE_HTTPONLY, LANGUAGE_COOKIE_SAMESITE = HTTPS, True, "Lax"
 LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
-# Of the staff's pages, of the days and months of figures and of finance; the API's times are UTC.
-STAFF_TIME_ZONE = env.str("STAFF_TIME_ZONE", "Europe/Paris", validate=validators.time_zone)
 
 # --- Staff's log-in (config.login) ---
 
@@ -155,7 +153,6 @@ SETTLE_WAIT_S = env.float("SETTLE_WAIT", 1800.0, validate=validators.above_zero)
 # --- Webhooks ---
 
 WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", False)
-WEBHOOK_CONCURRENCY = env.int("WEBHOOK_CONCURRENCY", 64, validate=validators.above_zero)
 WEBHOOK_PACE = env.float("WEBHOOK_PACE", 1.0, validate=validators.above_zero)
 
 # --- Mail (config.desk.morning); without a host there is none ---
@@ -163,7 +160,7 @@ WEBHOOK_PACE = env.float("WEBHOOK_PACE", 1.0, validate=validators.above_zero)
 EMAIL_HOST = env.str("EMAIL_HOST", "")
 EMAIL_PORT = env.int("EMAIL_PORT", 587, validate=validators.port)
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_USER", ""), env.str("EMAIL_HOST_PASSWORD", "")
-EMAIL_USE_SSL = env.bool("EMAIL_USE_SSL", False)  # from the first byte, at port 465
+EMAIL_USE_SSL = EMAIL_PORT == 465  # noqa: PLR2004 - the port where TLS begins with the first byte (RFC 8314)
 EMAIL_USE_TLS = not EMAIL_USE_SSL  # STARTTLS
 EMAIL_TIMEOUT = 10  # seconds
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "")
@@ -261,10 +258,9 @@ SERVE_WORKERS = env.int("SERVE_WORKERS", 2, validate=validators.above_zero)
 # at the sandbox.
 LABEL_THREADS = (4 if SANDBOX_URL else 2) * len(CARRIER_ENDPOINTS) * CARRIER_CONCURRENCY
 SERVE_THREADS = env.int("SERVE_THREADS", LABEL_THREADS + 8, validate=validators.above_zero)  # 8 for all else
-SERVE_CONNECTIONS = env.int("SERVE_CONNECTIONS", 1024, validate=validators.above_zero)
 KEEP_ALIVE = env.int("KEEP_ALIVE", 75, validate=validators.above_zero)
-GRACEFUL_TIMEOUT = env.int("GRACEFUL_TIMEOUT", 105, validate=validators.above_zero)
 STOP_TIMEOUT = env.int("STOP_TIMEOUT", 120, validate=validators.above_zero)
+GRACEFUL_TIMEOUT = STOP_TIMEOUT - 15  # for requests in flight; the rest is for ending the workers that still hang
 METRICS_HOST = env.str("METRICS_HOST", "127.0.0.1")
 # Empty counts as not set, as compose gives a variable that has no value.
 METRICS_PORT = int(env.str("METRICS_PORT", "", validate=validators.port_or_none) or 0)
@@ -279,7 +275,6 @@ LOGGING["handlers"]["stderr"]["formatter"] = LOG_FORMAT
 # --- Traces and error reports: both need requirements-extras.txt ---
 
 OTEL_EXPORTER_OTLP_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "", validate=validators.tracing)
-OTEL_SERVICE_NAME = env.str("OTEL_SERVICE_NAME", "") or "parcel-service"
 SENTRY_DSN = env.str("SENTRY_DSN", "", validate=validators.sentry_dsn)
 if SENTRY_DSN:
     LOGGING["handlers"]["reports"] = {

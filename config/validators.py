@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from urllib.parse import urlsplit
-from zoneinfo import available_timezones
 
 from cryptography.fernet import Fernet
 from django.http.request import validate_host
@@ -82,11 +81,6 @@ def parse_rate(value: str) -> tuple[int, int]:
     """Split a rate such as ``100/60s`` or ``5000/h`` into requests and seconds."""
     requests, times, unit = RATE.fullmatch(value).groups()  # type: ignore[union-attr]  # it is validated
     return int(requests), int(times or 1) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[unit]
-
-
-def time_zone(value: str) -> None:
-    if value not in available_timezones():
-        raise ValidationError("needs the name of a time zone, such as Europe/Paris")
 
 
 def http_url(value: str) -> None:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 APPLICATION = "config.wsgi"
 MAX_COUNT = 1000  # workers, or threads in one
+# Connections of each worker, idle ones included; further ones queue in the kernel, up to the same number. More than a
+# proxy keeps open, and each costs a worker a few kB.
+MAX_CONNECTIONS = 1024
 MAX_HEAD_BYTES = 64 * 1024  # a head that is still unfinished at this length is refused: 431
 PR_SET_PDEATHSIG = 1  # Linux: the signal that a process gets when its parent ends
 logger = logging.getLogger("service.start")
@@ -66,11 +69,11 @@ def check_timeouts() -> None:
     """Raise ServingError unless ending a process allows for a whole purchase, so that none is cut off."""
     # The carrier, the storage, and retries while the database is away: before the carrier is asked, and after.
     purchase_s = settings.CARRIER_TIMEOUT + settings.STORAGE_TIMEOUT_S + 2 * DB_RETRY_TIMEOUT_S
-    if not purchase_s < settings.GRACEFUL_TIMEOUT < settings.STOP_TIMEOUT:
+    if purchase_s >= settings.GRACEFUL_TIMEOUT:
+        needed_s = purchase_s + settings.STOP_TIMEOUT - settings.GRACEFUL_TIMEOUT
         raise ServingError(
-            f"GRACEFUL_TIMEOUT ({settings.GRACEFUL_TIMEOUT} s) has to be above {purchase_s:g} s, which a purchase may"
-            f" take (CARRIER_TIMEOUT and {purchase_s - settings.CARRIER_TIMEOUT:g} s), and below STOP_TIMEOUT"
-            f" ({settings.STOP_TIMEOUT} s)"
+            f"STOP_TIMEOUT ({settings.STOP_TIMEOUT} s) has to be above {needed_s:g} s: a purchase may take"
+            f" {purchase_s:g} s (CARRIER_TIMEOUT and {purchase_s - settings.CARRIER_TIMEOUT:g} s)"
         )
 
 
@@ -128,7 +131,7 @@ def preload() -> None:
 def reset_signals() -> None:
     """Let SIGTERM, which comes when the parent dies too, end a worker that is still starting.
 
-    A worker inherits its parent's handlers, which would swallow the signal: ending would take GRACEFUL_TIMEOUT.
+    A worker inherits its parent's handlers, which would swallow the signal: ending would take the whole timeout.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
@@ -181,9 +184,8 @@ def run_granian(host: str, port: int, workers: int, threads: int) -> None:
         blocking_threads=threads,
         http=HTTPModes.http1,  # proxies speak it to a server
         websockets=False,
-        # Connections of each worker, idle ones included; further ones queue in the kernel, up to the same number.
-        backpressure=settings.SERVE_CONNECTIONS,
-        backlog=settings.SERVE_CONNECTIONS,
+        backpressure=MAX_CONNECTIONS,
+        backlog=MAX_CONNECTIONS,
         # Granian has one time for a request's head and for an idle connection between two requests, and none for a
         # body: the proxy has these (deploy/Caddyfile).
         http1_settings=HTTP1Settings(header_read_timeout=settings.KEEP_ALIVE * 1000, max_buffer_size=MAX_HEAD_BYTES),

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from time import sleep
 from typing import Any
 
-from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Case, F, OuterRef, QuerySet, Subquery, Value, When
 
@@ -23,6 +22,9 @@ from shops.webhooks.retries import compressed, pause_after
 from shops.webhooks.sending import GONE, Outcome, send
 
 queued = WebhookDelivery.objects.queued
+# Deliveries in progress, each a thread that waits: the 32 of one shop leave as many for all others. For more there is
+# another `work`.
+CONCURRENCY = 64
 # New deliveries are looked for as often, also while attempts are under way.
 POLL_S = 0.5
 # When an attempt has ended, those that end soon after are written down with it.
@@ -42,12 +44,11 @@ def deliver_due(is_stopping: Callable[[], bool] = lambda: False) -> int:
     """
     attempts = 0
     under_way: dict[Future[Outcome], Claim] = {}
-    with ThreadPoolExecutor(settings.WEBHOOK_CONCURRENCY, thread_name_prefix="webhook") as pool:
+    with ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="webhook") as pool:
         while True:
             if not is_stopping():
                 slow = sum(bool(each.endpoint.is_slow) for each in under_way.values())
-                places = settings.WEBHOOK_CONCURRENCY
-                claims = claim(places - len(under_way), slow_limit=(places + 1) // 2 - slow)
+                claims = claim(CONCURRENCY - len(under_way), slow_limit=(CONCURRENCY + 1) // 2 - slow)
                 under_way |= {pool.submit(send, each): each for each in claims}
             if not under_way:
                 return attempts

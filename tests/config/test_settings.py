@@ -106,11 +106,9 @@ BAD: dict[str, Sequence[str | None]] = {
     "SERVE_PORT": ["", "0", "65536", "http"],
     "SERVE_WORKERS": ["", "0", "-1", "1.5"],
     "SERVE_THREADS": ["", "0", "-1"],
-    "SERVE_CONNECTIONS": ["", "0"],
     "KEEP_ALIVE": ["", "0"],
     "KEEP_AUDIT_DAYS": ["", "89", "never", "36501"],
-    "GRACEFUL_TIMEOUT": ["", "0", "60s"],
-    "STOP_TIMEOUT": ["", "0"],
+    "STOP_TIMEOUT": ["", "0", "60s"],
     "METRICS_PORT": ["-1", "65536", "tcp://10.0.0.1:9090"],
     "LEASE_MARGIN": ["", "0", "-1", "nan"],
     "RECONCILE_WAIT": ["", "0", "-1", "nan"],
@@ -334,6 +332,15 @@ def test_a_good_value_is_accepted(
 ) -> None:
     monkeypatch.setenv(name, value)
     assert load()[setting] == expected
+
+
+@pytest.mark.parametrize(("port", "from_the_first_byte"), [("465", True), ("587", False), ("25", False)])
+def test_mail_is_sent_by_tls_in_the_way_of_its_port(
+    port: str, from_the_first_byte: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EMAIL_PORT", port)
+    loaded = load()
+    assert (loaded["EMAIL_USE_SSL"], loaded["EMAIL_USE_TLS"]) == (from_the_first_byte, not from_the_first_byte)
 
 
 def test_the_forwarded_scheme_is_believed_only_behind_a_trusted_proxy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,7 +127,8 @@ class World:
         settings.CARRIER_ENDPOINTS = dict(self.endpoints_url)
         self.tracking_url = stack.enter_context(serving(self.carriers.play)).url
         settings.TRACKING_RATES = dict.fromkeys(settings.TRACKING_RATES, 1000.0)
-        settings.TRACKING_CONCURRENCY, settings.WEBHOOK_CONCURRENCY = 1, 32
+        settings.TRACKING_CONCURRENCY = 1
+        monkeypatch.setattr("shops.webhooks.delivering.CONCURRENCY", 32)
         settings.WEBHOOK_ALLOW_PRIVATE, settings.KEEP_PARCELS_DAYS = True, 400
         self.commits = Commits(monkeypatch)
         self.staff = product.Staff()

@@ -13,15 +13,16 @@ pytestmark = pytest.mark.real_services
 
 
 @pytest.mark.parametrize(
-    ("name", "value_s", "words"),
+    ("carrier_s", "stop_s", "words"),
     [
-        ("CARRIER_TIMEOUT", 40.0, "GRACEFUL_TIMEOUT (105 s) has to be above 115 s"),
-        ("GRACEFUL_TIMEOUT", 95, "GRACEFUL_TIMEOUT (95 s) has to be above 95 s"),
-        ("STOP_TIMEOUT", 105, "below STOP_TIMEOUT (105 s)"),
+        (40.0, 120, "STOP_TIMEOUT (120 s) has to be above 130 s: a purchase may take 115 s (CARRIER_TIMEOUT and 75 s)"),
+        (20.0, 110, "STOP_TIMEOUT (110 s) has to be above 110 s: a purchase may take 95 s (CARRIER_TIMEOUT and 75 s)"),
     ],
 )
-def test_timeouts_in_the_wrong_order_are_refused(name: str, value_s: float, words: str, settings: Settings) -> None:
-    setattr(settings, name, value_s)
+def test_a_stop_that_would_cut_a_purchase_off_is_refused(
+    carrier_s: float, stop_s: int, words: str, settings: Settings
+) -> None:
+    settings.CARRIER_TIMEOUT, settings.STOP_TIMEOUT, settings.GRACEFUL_TIMEOUT = carrier_s, stop_s, stop_s - 15
     with pytest.raises(CommandError, match=re.escape(words)):
         call_command("serve", port=free_port())
 
