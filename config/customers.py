@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
+from django.core.management.base import CommandError
 from django.db import models, transaction
 from django.utils.translation import gettext
 
@@ -21,8 +22,8 @@ from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 
 
-class CustomerError(Exception):
-    """Nothing was exported or erased, or not all; it says why."""
+class CustomerError(CommandError):
+    """Nothing was exported or erased, or not all; it says why, as the error of a command and on the page."""
 
 
 @dataclass(frozen=True)

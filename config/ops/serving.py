@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.core.management.base import CommandError
 from granian import Granian, _signals
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
@@ -37,16 +38,12 @@ PR_SET_PDEATHSIG = 1  # Linux: the signal that a process gets when its parent en
 logger = logging.getLogger("service.start")
 
 
-class ServingError(Exception):
-    """The service can't be served like this; `str()` tells the operator why."""
-
-
 def serve(*, host: str, port: int, workers: int, threads: int) -> None:
-    """Serve until SIGTERM or SIGINT, then finish the requests in flight. Raise ServingError."""
+    """Serve until SIGTERM or SIGINT, then finish the requests in flight. Raise CommandError."""
     check_timeouts()
     for name, count in (("workers", workers), ("threads", threads)):
         if not 0 < count <= MAX_COUNT:
-            raise ServingError(f"{count} {name} can't be served with: needs 1 to {MAX_COUNT}")
+            raise CommandError(f"{count} {name} can't be served with: needs 1 to {MAX_COUNT}")
     check_folder()
     check_port(host, port)
     if settings.METRICS_PORT:
@@ -66,19 +63,19 @@ def serve(*, host: str, port: int, workers: int, threads: int) -> None:
 
 
 def check_timeouts() -> None:
-    """Raise ServingError unless ending a process allows for a whole purchase, so that none is cut off."""
+    """Raise CommandError unless ending a process allows for a whole purchase, so that none is cut off."""
     # The carrier, the storage, and retries while the database is away: before the carrier is asked, and after.
     purchase_s = settings.CARRIER_TIMEOUT + settings.STORAGE_TIMEOUT_S + 2 * DB_RETRY_TIMEOUT_S
     if purchase_s >= settings.GRACEFUL_TIMEOUT:
         needed_s = purchase_s + settings.STOP_TIMEOUT - settings.GRACEFUL_TIMEOUT
-        raise ServingError(
+        raise CommandError(
             f"STOP_TIMEOUT ({settings.STOP_TIMEOUT} s) has to be above {needed_s:g} s: a purchase may take"
             f" {purchase_s:g} s (CARRIER_TIMEOUT and {purchase_s - settings.CARRIER_TIMEOUT:g} s)"
         )
 
 
 def check_folder() -> None:
-    """Raise ServingError if PDFs are kept in a folder that can't be written to.
+    """Raise CommandError if PDFs are kept in a folder that can't be written to.
 
     Commands don't check it: without the folder, `reconcile_labels` can still ask a carrier about a purchase.
     """
@@ -86,26 +83,26 @@ def check_folder() -> None:
         try:
             storage.check()
         except storage.StorageError as error:
-            raise ServingError(f"LABELS_DIR needs a folder that the service may write to ({error})") from None
+            raise CommandError(f"LABELS_DIR needs a folder that the service may write to ({error})") from None
 
 
 def check_port(host: str, port: int) -> None:
-    """Raise ServingError unless the port is free: workers share it, so granian would not notice another server."""
+    """Raise CommandError unless the port is free: workers share it, so granian would not notice another server."""
     if not 0 < port < 65_536:  # noqa: PLR2004 - TCP's; 0 would be any
-        raise ServingError(f"port {port} can't be used: needs 1 to 65535")
+        raise CommandError(f"port {port} can't be used: needs 1 to 65535")
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except (OSError, OverflowError) as error:
-        raise ServingError(f"port {port} of {host} can't be used: {error}") from None
+        raise CommandError(f"port {port} of {host} can't be used: {error}") from None
 
 
 def check_metrics_port(public_port: int) -> None:
-    """Raise ServingError unless the metrics' port is free, and not the public one, which the kernel would share."""
+    """Raise CommandError unless the metrics' port is free, and not the public one, which the kernel would share."""
     if public_port == settings.METRICS_PORT:
-        raise ServingError(f"METRICS_PORT is the public port {public_port}: it needs one of its own")
+        raise CommandError(f"METRICS_PORT is the public port {public_port}: it needs one of its own")
     check_port(settings.METRICS_HOST, settings.METRICS_PORT)
 
 
@@ -115,7 +112,7 @@ def prepare_metrics() -> None:
         try:
             metrics.clear_folder()
         except OSError as error:
-            raise ServingError(f"{metrics.FOLDER} can't be used: {error.strerror}") from None
+            raise CommandError(f"{metrics.FOLDER} can't be used: {error.strerror}") from None
         return
     os.environ[metrics.FOLDER] = tempfile.mkdtemp(prefix="parcel-service-metrics-")
     os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - this program itself

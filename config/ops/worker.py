@@ -64,7 +64,7 @@ TASKS: Final = (
 def work(stop: Event, tasks: tuple[Task, ...] = TASKS) -> None:
     """Run the tasks until `stop` is set, each in a thread of its own; return when what has begun is done.
 
-    Raise ServingError if the metrics' port is taken.
+    Raise CommandError if the metrics' port is taken.
     """
     if settings.WORK_METRICS_PORT:
         check_port(settings.METRICS_HOST, settings.WORK_METRICS_PORT)  # which would be shared

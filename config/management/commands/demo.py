@@ -30,7 +30,7 @@ from config.docs.collection import collection
 from config.docs.openapi.document import example
 from config.management.demo_lines import addresses, guide
 from config.management.receiver import Receiver
-from config.ops.serving import ServingError, check_port
+from config.ops.serving import check_port
 from parcels.importing.reading import ParcelImport
 from parcels.samples import sample_parcels
 from shops.api.paths import TRACKING
@@ -63,11 +63,9 @@ class Command(base.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         port: int = options["port"]
+        check_port(HOST, port)
         try:
-            check_port(HOST, port)
             pace = pace_of(os.environ.get(PACE_NAME, ""))
-        except ServingError as error:
-            raise CommandError(str(error)) from None
         except ValueError:
             raise CommandError(f"{PACE_NAME} {os.environ[PACE_NAME]!r} is not a number above 0") from None
         url = f"http://{HOST}:{port}"

@@ -21,7 +21,8 @@ class Command(CustomerCommand):
         super().add_arguments(parser)
         parser.add_argument("--dry-run", action="store_true", help="change nothing; print what would be erased")
 
-    def act(self, customer: Customer, **options: Any) -> None:
+    def handle(self, *args: Any, **options: Any) -> None:
+        customer = Customer.find(options["shop_id"], options["email"])
         counts = customer.search() if options["dry_run"] else customer.erase()
         for line in counts.lines:
             self.print(line)

@@ -13,5 +13,6 @@ class Command(CustomerCommand):
 
     help = "Print all that is held of a shop's customer as JSON: parcels, their tracking, labels, and PDFs' names."
 
-    def act(self, customer: Customer, **options: Any) -> None:
+    def handle(self, *args: Any, **options: Any) -> None:
+        customer = Customer.find(options["shop_id"], options["email"])
         self.print(orjson.dumps(customer.held(), option=orjson.OPT_INDENT_2).decode())

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from config import erasures
-from config.customers import Customer, CustomerError
+from config.customers import Customer
 from labels.lifecycle.from_receipts import UNREADABLE, recover
 from labels.lifecycle.reconciling import reconcile
 from labels.management.commands.check_labels import first_day
@@ -38,8 +38,6 @@ class Command(base.Command):
             done.update(erased_again(is_dry_run=is_dry_run))
         except StorageError as error:
             raise CommandError(f"the storage can't be reached ({error}): run it again") from None
-        except CustomerError as error:
-            raise CommandError(str(error)) from error.__cause__
         finally:
             for what, count in sorted(done.items()):
                 self.print(f"{count} {what}")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from config.ops import serving
 from shops.management import base
@@ -21,7 +21,4 @@ class Command(base.Command):
         parser.add_argument("--threads", type=int, default=settings.SERVE_THREADS, help="in each worker")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            serving.serve(**{name: options[name] for name in ("host", "port", "workers", "threads")})
-        except serving.ServingError as error:
-            raise CommandError(str(error)) from None
+        serving.serve(**{name: options[name] for name in ("host", "port", "workers", "threads")})

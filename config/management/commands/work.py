@@ -4,10 +4,7 @@ import signal
 from threading import Event, Thread
 from typing import Any, Final
 
-from django.core.management.base import CommandError
-
 from config.ops import worker
-from config.ops.serving import ServingError
 from shops.management import base
 
 ENDING: Final = {signal.SIGTERM, signal.SIGINT}
@@ -27,10 +24,7 @@ class Command(base.Command):
         # waits for itself. All threads inherit the mask.
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         Thread(target=stop_at_signal, args=(stop,), name="signals", daemon=True).start()
-        try:
-            worker.work(stop)
-        except ServingError as error:
-            raise CommandError(str(error)) from None
+        worker.work(stop)
 
 
 def stop_at_signal(stop: Event) -> None:
