@@ -15,7 +15,7 @@ from carriers.client import Service
 from carriers.errors import CancellationRefused, CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown
 from labels.lifecycle import parcels
 from labels.lifecycle.db_retry import with_db_retry
-from labels.lifecycle.leases import ASK_AGAIN_AFTER, schedule
+from labels.lifecycle.leases import hold
 from labels.lifecycle.outcomes import unique
 from labels.lifecycle.states import Event, move
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel, lease
@@ -115,7 +115,7 @@ def begin(label: ShippingLabel) -> ShippingLabel:
 def defer(label: ShippingLabel) -> None:
     """End the lease of a cancellation that the carrier has answered, and let it be tried again in some minutes."""
     if label.state in IN_CANCELLATION:
-        schedule(label, clock.now() + ASK_AGAIN_AFTER)
+        hold(label)
 
 
 def repeat(label: ShippingLabel, *, was_interrupted: bool) -> None:

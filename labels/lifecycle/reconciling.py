@@ -149,7 +149,7 @@ def cancel_surplus(label: ShippingLabel) -> None:
     if not label.left_of_surplus or not is_billed:
         schedule(label, None)
     elif label.decided_at and clock.now() < label.decided_at + CANCEL_TIMEOUT:
-        schedule(label, clock.now() + ASK_AGAIN_AFTER)
+        hold(label)
     else:
         schedule(label, None, staff_notice=SURPLUS % ", ".join(label.left_of_surplus))
 
@@ -277,7 +277,7 @@ def cancel_late(label: ShippingLabel, talk: Conversation, found: tuple[str, ...]
             leave(label, NOT_CANCELLED, tuple(numbers))
             return
         if len(label.cancelled_numbers) < len(label.weights_kg):  # the search shows no more at a time
-            schedule(label, clock.now() + ASK_AGAIN_AFTER)
+            hold(label)
             return
     now, asks_last_at = clock.now(), label.created_at + LAST_QUESTION_AFTER
     if not is_believed and asks_last_at <= now < label.created_at + STOP_ASKING_AFTER:
