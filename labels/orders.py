@@ -76,11 +76,6 @@ def new_label(
     )
 
 
-def begin_again(label: ShippingLabel) -> None:
-    """Let a row that is not saved begin now, with a new lease."""
-    label.created_at, label.leased_until = beginning(label.carrier_code, len(label.weights_kg))
-
-
 def beginning(carrier_code: str, parcel_count: int) -> tuple[datetime, datetime]:
     """Return the moment of an order that begins now, and the end of its lease for all calls of its purchase."""
     ordered_at = clock.upper_bound_now()

@@ -168,18 +168,16 @@ def end(label: ShippingLabel, event: Event, **facts: None) -> None:
 
 
 def reason_to_keep(failures: Sequence[CarrierError], *, is_first: bool) -> CarrierError | None:
-    """Return the failure for which the label stays bought: a final one, of a first request any if all are certain."""
-    may_end = is_first and all(map(is_certain, failures))
-    return next(filter(is_final, failures), failures[0] if may_end else None)
+    """Return the failure for which the label stays bought: a final one, of a first request any if all are certain.
+
+    Certain is that the parcel is not cancelled, and that asking again in some minutes is not known to help.
+    """
+    is_certain = all(not isinstance(failure, CancellationRefused) or is_final(failure) for failure in failures)
+    return next(filter(is_final, failures), failures[0] if is_first and is_certain else None)
 
 
 def is_final(failure: CarrierError) -> bool:
     return isinstance(failure, CancellationRefused) and not failure.may_be_too_early
-
-
-def is_certain(failure: CarrierError) -> bool:
-    """Tell if the parcel is not cancelled, and asking again in some minutes is not known to help."""
-    return not isinstance(failure, CancellationRefused) or is_final(failure)
 
 
 def begin_for_found(label: ShippingLabel) -> bool:

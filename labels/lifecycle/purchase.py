@@ -28,7 +28,7 @@ from labels.lifecycle import metrics, outcomes
 from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, is_away, retry_deadline
 from labels.lifecycle.errors import PurchaseFailedError
 from labels.models import LabelState, ShippingLabel
-from labels.orders import begin_again, check_customs, check_product, completed, credentials_on, new_label, shipment
+from labels.orders import beginning, check_customs, check_product, completed, credentials_on, new_label, shipment
 from labels.pdfs import receipts
 from shops import spans
 from shops.api.errors.coded import (
@@ -201,7 +201,7 @@ def reserve(label: ShippingLabel) -> None:
 def reserve_again(label: ShippingLabel) -> None:
     """Reserve a label whose reservation raised, with a new lease, and without what may have been written of it."""
     withdraw(label)
-    begin_again(label)
+    label.created_at, label.leased_until = beginning(label.carrier_code, len(label.weights_kg))
     reserve(label)
 
 
