@@ -99,7 +99,7 @@ def start(rows: WebhookEventQuerySet, after: str, scope: str) -> Q:
     The event itself is gone by its age, or because the database was restored to a moment before it.
     """
     if not after:
-        return Q()
+        return Q(created_at__gte=clock.now() - EVENTS_KEPT)
     try:
         message_id, told_at, complete_until = place_of(after, scope, good_for=None)
     except (serializers.ValidationError, ValueError):

@@ -112,11 +112,21 @@ def assert_gone(response: Response) -> None:
     assert (response.status_code, response.json()["code"]) == (410, "EVENTS_GONE")
 
 
-def test_a_place_whose_followers_may_be_gone_is_410(own: Caller) -> None:
+def test_they_begin_30_days_back_whether_older_ones_are_removed_or_not(own: Caller) -> None:
+    for subject in ("old", "kept", "new"):
+        tell_label(own.shop.id, subject)
+    age(30.01, subject="old")
+    age(29.99, subject="kept")
+    assert subjects(ask(own)) == ["kept", "new"]
+    assert [subjects(page) for page in pages(own, limit=1)] == [["kept"], ["new"]]
+
+
+def test_a_place_whose_followers_may_be_gone_is_410(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3):
         tell_label(own.shop.id, str(number))
-    age(31)
+    age(29)
     place = ask(own, limit=1)["next"]
+    monkeypatch.setattr(feed, "EVENTS_KEPT", timedelta(days=28))
     WebhookEvent.objects.all().delete()
     assert_gone(own.get(EVENTS, query_params={"after": place}))
 
