@@ -21,7 +21,7 @@ MAX_AHEAD: Final = timedelta(days=1)
 MAX_EXPECTED_AHEAD: Final = timedelta(days=366)
 FIRST_YEAR: Final = 2000
 
-_NUMBER: Final = re.compile(r"[A-Z0-9]{1,35}")
+_NUMBER: Final = re.compile(r"[A-Za-z0-9]{1,35}")
 _CODE: Final = re.compile(r"[A-Za-z0-9_-]{1,16}")
 _CONTACT: Final = re.compile(r"[^\s@]{1,64}@[^\s@]+|(?<!\w)\+?[0-9](?:[ .-]?[0-9]){8,}(?!\w)")
 _MAX_RAW_LENGTH: Final = 2000
@@ -70,8 +70,8 @@ def meaning_of(code: str) -> Meaning | None:
 
 def number_of(text: str) -> str:
     """Return a tracking number as the carriers write it, empty if it cannot be one."""
-    number = "".join(text.split()).upper()
-    return number if _NUMBER.fullmatch(number) else ""
+    number = "".join(text.split())
+    return number.upper() if _NUMBER.fullmatch(number) else ""
 
 
 def code_of(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import base64
 import re
+from datetime import date, datetime
 from typing import Final
 from xml.etree.ElementTree import Element
 
@@ -11,6 +12,7 @@ from carriers.alpha.refusals import REFUSALS, field_of, in_our_words, refusal_of
 from carriers.errors import CancellationRefused, CarrierError, CarrierUnavailable
 from carriers.http import soap
 from carriers.http.messages import Answer, UnreadableError
+from carriers.products import PARIS
 from carriers.redaction import Redactor
 from carriers.refusals import Refusals
 
@@ -40,6 +42,20 @@ def result_of(
     result = body.find("return") if body.tag == f"{operation}Response" else None
     if answer.status != OK or result is None:
         raise UnreadableError("the answer is not one to this request")
+    return result
+
+
+def success_of(
+    answer: Answer,
+    operation: str,
+    redactor: Redactor,
+    *,
+    refusals: Refusals = REFUSALS,
+    unknown: type[CarrierError] = CarrierUnavailable,
+) -> Element:
+    """Return the `return` element of a successful answer; raises as `result_of` and `check_code`."""
+    result = result_of(answer, operation, redactor, unknown)
+    check_code(result, redactor, refusals=refusals, unknown=unknown)
     return result
 
 
@@ -84,6 +100,12 @@ def _shown(text: str, redactor: Redactor) -> str:
 def number_of(parcel: Element, name: str = "skybillNumber") -> str:
     """Return the number in a child, by default the tracking number, empty if it has none."""
     return events.number_of(soap.text(parcel, name))
+
+
+def day_of(text: str) -> date:
+    """Return a time's day in Paris; raises ValueError or OverflowError for a text that is none."""
+    moment = datetime.fromisoformat(text)
+    return (moment.astimezone(PARIS) if moment.tzinfo else moment).date()
 
 
 def pdf_of(parent: Element, name: str) -> bytes:

@@ -11,8 +11,8 @@ from xml.etree.ElementTree import Element
 
 from carriers.alpha import contract_checks, order_trials, points
 from carriers.alpha import messages as alpha_message
-from carriers.alpha.answers import OK, check_code, number_of, pdf_of, result_of
-from carriers.alpha.credentials import ACCOUNT_NUMBER, PASSWORD, contract
+from carriers.alpha.answers import OK, check_code, number_of, pdf_of, result_of, success_of
+from carriers.alpha.credentials import SHAPE, contract
 from carriers.alpha.messages import SHIPPING_NAMESPACE
 from carriers.alpha.parties import CARRIER, sender
 from carriers.alpha.refusals import CANCELLATION_REFUSALS
@@ -27,14 +27,7 @@ from carriers.http.messages import Answer, Request, UnreadableError
 from carriers.pickup_points import PointQuery
 from carriers.products import PRODUCTS
 from carriers.redaction import Redactor
-from carriers.shipment import (
-    DEFAULT_FORMAT,
-    Credentials,
-    CredentialsShape,
-    PickupPoint,
-    PurchasedLabel,
-    Shipment,
-)
+from carriers.shipment import DEFAULT_FORMAT, Credentials, PickupPoint, PurchasedLabel, Shipment
 
 TRACKING_NAMESPACE: Final = "http://cxf.tracking.soap.chronopost.fr/"
 FIND: Final = "trackWithSenderRef"
@@ -69,13 +62,7 @@ class Alpha(Carrier):
     has_services = True
     proves_deliveries = True
     max_goods_length = alpha_message.CONTENT_LENGTH
-    credentials_shape = CredentialsShape(
-        ACCOUNT_NUMBER,
-        PASSWORD,
-        "an account number of 8 digits and a password of 6 digits",
-        takes_api_key=False,
-        takes_parent=False,
-    )
+    credentials_shape = SHAPE
     sandbox_paths = MappingProxyType(
         {
             "url": "/alpha/shipping",
@@ -245,8 +232,7 @@ def _pdfs(parcels: Sequence[Element]) -> tuple[dict[str, bytes], str]:
 
 
 def _read_found(answer: Answer, *, redactor: Redactor) -> tuple[str, ...]:
-    result = result_of(answer, FIND, redactor)
-    check_code(result, redactor)
+    result = success_of(answer, FIND, redactor)
     # The tracking system may list a parcel several times, with one history each.
     numbers = tuple(dict.fromkeys(map(number_of, result.findall("listParcel"))))
     if "" in numbers:
@@ -255,14 +241,11 @@ def _read_found(answer: Answer, *, redactor: Redactor) -> tuple[str, ...]:
 
 
 def _read_fetched(answer: Answer, *, redactor: Redactor) -> bytes:
-    result = result_of(answer, FETCH, redactor)
-    check_code(result, redactor)
-    return pdf_of(result, "skybill")
+    return pdf_of(success_of(answer, FETCH, redactor), "skybill")
 
 
 def _read_cancelled(answer: Answer, *, redactor: Redactor) -> None:
-    result = result_of(answer, CANCEL, redactor, OutcomeUnknown)
-    check_code(result, redactor, refusals=CANCELLATION_REFUSALS, unknown=OutcomeUnknown)
+    success_of(answer, CANCEL, redactor, refusals=CANCELLATION_REFUSALS, unknown=OutcomeUnknown)
 
 
 def _read_proof(answer: Answer, *, redactor: Redactor) -> bytes | None:

@@ -5,7 +5,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Final
 
-from carriers.alpha.answers import check_code, result_of
+from carriers.alpha.answers import success_of
 from carriers.alpha.credentials import contract
 from carriers.alpha.parties import zip_code_of
 from carriers.alpha.refusals import CONTRACT_REFUSALS
@@ -52,9 +52,8 @@ def way(sender: Party, recipient: Party) -> tuple[tuple[str, str], ...]:
 
 def read_codes(answer: Answer, *, redactor: Redactor) -> frozenset[str]:
     """Return the product codes, which come without their leading zeros; none where nothing goes there."""
-    result = result_of(answer, OPERATION, redactor)
     try:
-        check_code(result, redactor, refusals=CONTRACT_REFUSALS)
+        result = success_of(answer, OPERATION, redactor, refusals=CONTRACT_REFUSALS)
     except Rejected as error:
         if error.carrier_code in _NOTHING_FOR_DESTINATION:
             return frozenset()

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Set as AbstractSet
-from datetime import date, datetime
+from datetime import date
 from typing import Final
 
 from carriers.alpha import contract_checks
-from carriers.alpha.answers import check_code, result_of
+from carriers.alpha.answers import day_of, success_of
 from carriers.alpha.contract_checks import GOODS, NAMESPACE
 from carriers.alpha.parties import CARRIER, zip_code_of
 from carriers.alpha.refusals import CONTRACT_REFUSALS
@@ -14,7 +14,7 @@ from carriers.errors import ProductNotInContract
 from carriers.http import soap
 from carriers.http.messages import Answer, UnreadableError
 from carriers.order_trials import destination
-from carriers.products import PARIS, PRODUCTS, Route
+from carriers.products import PRODUCTS, Route
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials, PickupPoint, Shipment
 from carriers.shipping_day import shipping_day
@@ -61,10 +61,8 @@ def delivery_message(shipment: Shipment, point: PickupPoint | None) -> bytes | N
 
 def read_day(answer: Answer, *, redactor: Redactor) -> date:
     """Return the day of arrival; raises CarrierError for a product that the service does not know."""
-    result = result_of(answer, DELIVERY, redactor)
-    check_code(result, redactor, refusals=CONTRACT_REFUSALS)
+    result = success_of(answer, DELIVERY, redactor, refusals=CONTRACT_REFUSALS)
     try:
-        moment = datetime.fromisoformat(soap.text(result, "date"))
-    except ValueError:
+        return day_of(soap.text(result, "date"))
+    except (ValueError, OverflowError):
         raise UnreadableError("the answer has no date") from None
-    return (moment.astimezone(PARIS) if moment.tzinfo else moment).date()

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import date
 from decimal import ROUND_UP, Decimal, InvalidOperation
 from types import MappingProxyType
 from typing import Final
 from xml.etree.ElementTree import Element
 
-from carriers.alpha.answers import check_code, result_of
+from carriers.alpha.answers import check_code, day_of, result_of, success_of
 from carriers.alpha.credentials import contract
 from carriers.alpha.parties import CARRIER, CITY_LENGTH, place_of
 from carriers.alpha.refusals import POINT_REFUSALS, SEARCH_REFUSALS
@@ -17,7 +17,7 @@ from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.http import soap
 from carriers.http.messages import Answer, UnreadableError
 from carriers.pickup_points import PointQuery, Span, degrees, joined
-from carriers.products import MAINLAND, PARIS
+from carriers.products import MAINLAND
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials, PickupPoint
 from carriers.text import CarrierField, fitting, required, to_ascii
@@ -75,8 +75,7 @@ def read_point(answer: Answer, *, code: str, country_code: str, redactor: Redact
 
     The answer's `qualiteReponse` is 0 in every look-up and means nothing there.
     """
-    result = result_of(answer, operation_for(country_code), redactor)
-    check_code(result, redactor, refusals=POINT_REFUSALS)
+    result = success_of(answer, operation_for(country_code), redactor, refusals=POINT_REFUSALS)
     points = [record for record in result.findall("listePointRelais") if len(record)]
     if not points:
         raise POINT_REFUSALS[NO_POINT].error_of(CARRIER)
@@ -206,9 +205,4 @@ def _closures(point: Element) -> Iterator[tuple[date, date]]:
             for end in ("Debut", "Fin")
         )
         with suppress(ValueError, OverflowError):
-            yield _day(first), _day(last)
-
-
-def _day(text: str) -> date:
-    moment = datetime.fromisoformat(text)
-    return (moment.astimezone(PARIS) if moment.tzinfo else moment).date()
+            yield day_of(first), day_of(last)

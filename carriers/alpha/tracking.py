@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 
 from anyascii import anyascii
 
-from carriers.alpha.answers import check_code, result_of
+from carriers.alpha.answers import success_of
 from carriers.alpha.client import HEADERS, LANGUAGE, TRACKING_NAMESPACE
 from carriers.alpha.parties import CARRIER
 from carriers.alpha.refusals import TRACKING_REFUSALS
@@ -93,9 +93,7 @@ def _read(answer: Answer, *, number: str, asked: str) -> TrackingAnswer:
         problem = f"its tracking service answered HTTP {answer.status}"
         raise CarrierUnavailable(CARRIER, problem, is_carrier_failing=True)
     redactor = Redactor(Credentials())
-    result = result_of(answer, TRACK, redactor)
-    check_code(result, redactor, refusals=TRACKING_REFUSALS)
-    history = result.find("listEventInfoComp")
+    history = success_of(answer, TRACK, redactor, refusals=TRACKING_REFUSALS).find("listEventInfoComp")
     if history is None:
         return TrackingAnswer(asked, is_known=False)
     if number_of(soap.text(history, "skybillNumber")) not in ("", number):

@@ -17,6 +17,7 @@ from carriers.errors import (
     Rejected,
     RequestRejected,
 )
+from carriers.events import number_of
 from carriers.http import multipart
 from carriers.http.messages import Answer, UnreadableError
 from carriers.redaction import Redactor
@@ -33,7 +34,6 @@ MAX_WARNINGS: Final = 20
 
 Json = Mapping[str, Any]
 _INTEGER: Final = re.compile(r"-?[0-9]{1,15}", re.ASCII)
-_TRACKING_NUMBER: Final = re.compile(r"[A-Za-z0-9]{1,35}")
 
 
 @dataclass(frozen=True)
@@ -184,12 +184,8 @@ def objects_of(document: Json, name: str) -> list[Json]:
 
 def _number(document: Json) -> str:
     """Return the parcel's number, whether it came as text, with spaces in it, or as a JSON number."""
-    for name in ANSWER_BLOCKS:
-        block = document.get(name)
-        number = "".join(string_of(block, "parcelNumber").split()) if isinstance(block, dict) else ""
-        if _TRACKING_NUMBER.fullmatch(number):
-            return number
-    return ""
+    blocks = (block for name in ANSWER_BLOCKS if isinstance(block := document.get(name), dict))
+    return next(filter(None, (number_of(string_of(block, "parcelNumber")) for block in blocks)), "")
 
 
 def errors_of(document: Json, status: int) -> list[Message]:
