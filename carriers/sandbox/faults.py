@@ -20,25 +20,19 @@ import re
 from dataclasses import dataclass
 
 from carriers.sandbox import corruption, transmission
-from carriers.sandbox.corruption import Corruption, sent
+from carriers.sandbox.corruption import Corruption
+from carriers.sandbox.data import rows
 
-Carriers = tuple[str, ...]
-ALPHA: Carriers = ("alpha",)
-BETA: Carriers = ("beta",)
-BOTH = ALPHA + BETA
-HANG_S = 120.0  # longer than any client's deadline
-LATE_S = 60.0
-SLOW_S = 5.0
-DRIP_S = 1.0
+BOTH: tuple[str, ...] = ("alpha", "beta")
 
 
 class Kind(enum.Enum):
     """The part of the sandbox that injects a fault."""
 
-    REFUSAL = enum.auto()  # the carrier refuses in its own words and buys nothing
-    RESPONSE = enum.auto()  # the carrier's answer is written wrong, or corrupted by `corrupt`
-    DELAY = enum.auto()  # the operation waits and then succeeds
-    CONTROL_ONLY = enum.auto()  # looked up by name where it matters; a purchase can't ask for it
+    REFUSAL = "refusal"  # the carrier refuses in its own words and buys nothing
+    RESPONSE = "response"  # the carrier's answer is written wrong, or corrupted by `corrupt`
+    DELAY = "delay"  # the operation waits and then succeeds
+    CONTROL_ONLY = "control only"  # looked up by name where it matters; a purchase can't ask for it
 
 
 @dataclass(frozen=True)
@@ -50,7 +44,7 @@ class Fault:
     does: str
     corrupt: Corruption | None = None
     kind: Kind = Kind.RESPONSE
-    carriers: Carriers = BOTH
+    carriers: tuple[str, ...] = BOTH
     delay_s: float = 0.0
 
     @property
@@ -60,76 +54,30 @@ class Fault:
         return self.is_made and (is_unreadable or self.name in {"base64", "nolabel", "notpdf"})
 
 
-FAULTS = (
-    # Silence and broken connections.
-    Fault("hang", False, "no answer; connection closed after the delay", sent(transmission.hang), delay_s=HANG_S),
-    Fault("hangmade", True, "the same, after buying", sent(transmission.hang), delay_s=HANG_S),
-    Fault("reset", False, "connection reset instead of an answer", sent(transmission.reset)),
-    Fault("resetmade", True, "the same, after buying", sent(transmission.reset)),
-    Fault("close", False, "connection closed without an answer", sent(transmission.close)),
-    Fault("closemade", True, "the same, after buying", sent(transmission.close)),
-    Fault("cutoff", True, "closed after half of the announced body", sent(transmission.cut)),
-    Fault("driphead", True, "a byte a second, from the headers on", sent(transmission.drip_head), delay_s=DRIP_S),
-    Fault("dripbody", True, "a byte a second, from the body on", sent(transmission.drip_body), delay_s=DRIP_S),
-    Fault("late", True, "no answer; the search finds it after the delay", sent(transmission.close), delay_s=LATE_S),
-    Fault("slow", True, "buys and answers late, even if the client is gone", kind=Kind.DELAY, delay_s=SLOW_S),
-    # Answers of a proxy or another server.
-    Fault("empty", True, "HTTP 200 with an empty body", corruption.empty),
-    Fault("html200", False, "HTTP 200 with an HTML page", corruption.html(200)),
-    Fault("http401", False, "HTTP 401 with an HTML page", corruption.html(401)),
-    Fault("http403", False, "HTTP 403 with an HTML page", corruption.html(403)),
-    Fault("html429", False, "HTTP 429 with an HTML page", corruption.html(429)),
-    Fault("html502", False, "HTTP 502 with an HTML page", corruption.html(502)),
-    Fault("html503", False, "HTTP 503 with an HTML page", corruption.html(503)),
-    Fault("made502", True, "HTTP 502 with an HTML page, after buying", corruption.html(502)),
-    Fault("redirect", False, "HTTP 307 to another host", corruption.redirect),
-    # Answers that can't be read.
-    Fault("truncated", True, "half the body, announced as if it were all", corruption.truncated),
-    Fault("garbled", True, "every byte of the body changed", corruption.garbled),
-    Fault("charset", True, "Latin-1 text in an answer that says UTF-8", corruption.wrong_charset),
-    Fault("deep", True, "200,000 levels of XML or JSON", corruption.deep),
-    Fault("huge", True, "50 MB, chunked, in place of the label", sent(transmission.huge)),
-    Fault("gzipbomb", True, "50 MB in 50 kB of gzip", corruption.gzip_bomb),
-    Fault("doctype", True, "a DOCTYPE with an entity", corruption.doctype, carriers=ALPHA),
-    Fault("base64", True, "the label's base64 cut in the middle", carriers=ALPHA),
-    # Answers that can be read and are wrong.
-    Fault("nolabel", True, "success with a number and no label"),
-    Fault("notpdf", True, "success with a label that is no PDF"),
-    Fault("twin", True, "the number that was given out last, for every parcel"),
-    Fault("nocn23", True, "success without the customs form", carriers=BETA),
-    Fault("badcn23", True, "success with a customs form that is no PDF", carriers=BETA),
-    # Successes that show later.
-    Fault("young", True, "bought; search and cancellation know it after the delay", carriers=ALPHA, delay_s=LATE_S),
-    Fault("collected", True, "bought and taken in charge: can't be cancelled any more", carriers=ALPHA),
-    # Refusals beyond the codes.
-    Fault("contract", False, "product not on the contract (alpha 33 that says so, beta 30009)", kind=Kind.REFUSAL),
-    Fault("colisacct", False, "33, Invalid accesColis account number", kind=Kind.REFUSAL, carriers=ALPHA),
-    Fault("colispwd", False, "33, Invalid accesColis password", kind=Kind.REFUSAL, carriers=ALPHA),
-    Fault("webpropwd", False, "33, Invalid identWebPro password", kind=Kind.REFUSAL, carriers=ALPHA),
-    Fault("badformat", False, "33, a badly formatted value", kind=Kind.REFUSAL, carriers=ALPHA),
-    Fault("soapfault", False, "HTTP 500 with a SOAP fault", kind=Kind.REFUSAL, carriers=ALPHA),
-    Fault("json500", False, "HTTP 500 with a message", kind=Kind.REFUSAL, carriers=BETA),
-    Fault("flat500", False, 'HTTP 500 with {"id", "type", "messageContent"}', kind=Kind.REFUSAL, carriers=BETA),
-    Fault("error200", False, "HTTP 200 with a message of type ERROR (30204)", kind=Kind.REFUSAL, carriers=BETA),
-    Fault("errorpart", False, "HTTP 400, multipart with only jsonInfos (30204)", kind=Kind.REFUSAL, carriers=BETA),
-    Fault("errorbare", False, 'HTTP 400 with {"error", "message"}', kind=Kind.REFUSAL, carriers=BETA),
-    Fault("errorlist", False, 'HTTP 400 with {"errors": [{code, message}]} (30204)', kind=Kind.REFUSAL, carriers=BETA),
-    Fault("errorflat", False, 'HTTP 400 with {"errorCode", "errorLabel"} (30204)', kind=Kind.REFUSAL, carriers=BETA),
-    # Good answers of another shape.
-    Fault("warning", True, "no failure: a success with a WARNING", carriers=BETA),
-    Fault("mixed", True, "no failure: multipart/mixed, CRLF after the last boundary", corruption.mixed, carriers=BETA),
-    # At the control endpoint only.
-    Fault(
-        "unfound",
-        True,
-        "search and cancellation miss parcels younger than the delay",
-        None,
-        Kind.CONTROL_ONLY,
-        ALPHA,
-        LATE_S,
-    ),
-    Fault("accept", True, "new connections are read only after the delay", kind=Kind.CONTROL_ONLY, delay_s=SLOW_S),
-)
+def _corruption(how: str) -> Corruption | None:
+    """Return the function that is named: a corruption, with HTML its status, or a way of sending the answer."""
+    name, _, status = how.partition(" ")
+    if status:
+        return corruption.html(int(status))
+    if hasattr(transmission, name):
+        return corruption.sent(getattr(transmission, name))
+    found: Corruption | None = getattr(corruption, name) if name else None
+    return found
+
+
+def _fault(row: dict[str, str]) -> Fault:
+    return Fault(
+        row["name"],
+        row["bought"] == "yes",
+        row["does"],
+        _corruption(row["how"]),
+        Kind(row["kind"]),
+        tuple(row["carriers"].split()),
+        float(row["delay_s"] or 0),
+    )
+
+
+FAULTS = tuple(map(_fault, rows("faults.csv")))
 _BY_NAME = {fault.name: fault for fault in FAULTS}
 # alpha's `content1` holds a description of the goods, too, before the reference.
 _MAGIC = re.compile(r"(?:.* )?FAULT (?:([1-9]) )?([A-Z0-9]+)")
