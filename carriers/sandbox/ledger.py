@@ -34,7 +34,6 @@ class Ledger:
         self._purchases: list[Purchase] = []
         self._by_reference: dict[str, list[Purchase]] = defaultdict(list)
         self._by_number: dict[tuple[str, str], Purchase] = {}
-        self._by_reservation: dict[str, list[Purchase]] = defaultdict(list)
         self._parcels: OrderedDict[tuple[str, str], Parcel] = OrderedDict()
         self._marks: set[tuple[str, str, str]] = set()  # cancelled or collected, carrier and number
         self._changes: dict[tuple[str, str], list[Change]] = defaultdict(list)
@@ -111,7 +110,7 @@ class Ledger:
     def reserved(self, reservation_number: str) -> list[Purchase]:
         """Return the parcels of alpha's reservation."""
         with self._lock:
-            return list(self._by_reservation.get(reservation_number, []))
+            return [row for row in self._purchases if row.reservation_number == reservation_number]
 
     def is_cancelled(self, carrier: str, number: str) -> bool:
         return ("cancelled", carrier, number) in self._marks
@@ -163,7 +162,6 @@ class Ledger:
         self._purchases.append(purchase)
         self._by_reference[purchase.reference].append(purchase)
         self._by_number[key] = purchase
-        self._by_reservation[purchase.reservation_number].append(purchase)
         self._parcels[key] = parcel
         self._highest[purchase.carrier] = max(purchase.tracking_number, self._highest.get(purchase.carrier, ""))
         if len(self._parcels) > PARCELS_KEPT:

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from carriers.sandbox.countries import PARIS
 from carriers.sandbox.journeys import Step, steps
 from carriers.sandbox.parcel import Purchase
 
@@ -24,6 +26,11 @@ class Happening:
 
     step: Step
     at_s: float
+
+    @property
+    def at(self) -> datetime:
+        """The time in Paris, to the millisecond."""
+        return datetime.fromtimestamp(int(self.at_s * 1000) / 1000, PARIS)
 
 
 class Way:

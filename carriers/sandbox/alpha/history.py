@@ -1,9 +1,8 @@
 """The events of a parcel as alpha's tracking service writes them."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from carriers.sandbox.alpha.soap import Elements
-from carriers.sandbox.countries import PARIS
 from carriers.sandbox.journeys import TEXTS
 from carriers.sandbox.travel import Happening, Way
 
@@ -36,7 +35,7 @@ def is_taken_in_charge(way: Way) -> bool:
 def _head(happening: Happening, language: str) -> Elements:
     return [
         ("code", happening.step.codes["alpha"]),
-        ("eventDate", _local(happening.at_s).isoformat(timespec="milliseconds")),
+        ("eventDate", happening.at.isoformat(timespec="milliseconds")),
         ("eventLabel", TEXTS[happening.step.event][language]),
     ]
 
@@ -54,14 +53,13 @@ def _tail(happening: Happening) -> Elements:
 
 def _details(way: Way, happening: Happening) -> Elements:
     """Return the dates that clients may show, and personal data, which they may not."""
-    start = _local(happening.at_s)
     match happening.step.event:
         case "with the driver":
-            end = start + APPOINTMENT
+            start, end = happening.at, happening.at + APPOINTMENT
             return [*_detail("Début créneau RDV", f"{start:{MINUTE}}"), *_detail("Fin créneau RDV", f"{end:{MINUTE}}")]
         case "redelivery chosen":
-            again_s = next((future.at_s for future in (*way.happened, *way.ahead()) if future.at_s > happening.at_s), 0)
-            return _detail("Date de relivraison", f"{_local(again_s or happening.at_s):{DAY}}")
+            later = (each for each in (*way.happened, *way.ahead()) if each.at_s > happening.at_s)
+            return _detail("Date de relivraison", f"{next(later, happening).at:{DAY}}")
         case event if event in FINAL:
             return [*_detail("Nom du réceptionnaire", "SANDBOX DURAND"), *_detail("Commentaire", "SANDBOX 2e étage")]
     return []
@@ -69,7 +67,3 @@ def _details(way: Way, happening: Happening) -> Elements:
 
 def _detail(name: str, value: str) -> Elements:
     return [("infoCompList", [("name", name), ("value", value)])]
-
-
-def _local(at_s: float) -> datetime:
-    return datetime.fromtimestamp(int(at_s * 1000) / 1000, PARIS)

@@ -2,20 +2,19 @@
 
 import base64
 import time
-from datetime import datetime
 
 from reportlab.lib.pagesizes import A4
 
 from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.history import events, is_taken_in_charge, short_events
 from carriers.sandbox.alpha.validation import validate_credentials
-from carriers.sandbox.countries import PARIS
 from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response
 from carriers.sandbox.journeys import LANGUAGES
 from carriers.sandbox.page import NOTICE, REGULAR, Page
 from carriers.sandbox.parcel import Purchase
 from carriers.sandbox.state import State
+from carriers.sandbox.travel import Happening
 
 MOST_FOUND = 10
 DELIVERED = ("delivered", "collected")
@@ -98,16 +97,16 @@ def _prove(state: State, message: soap.Message) -> Response:
         delivered = way and next((each for each in way.happened if each.step.event in DELIVERED), None)
         if not delivered:
             return service.succeeded(message, [("podPresente", "false"), ("statusCode", "0")])
-        pod = base64.b64encode(proof(number, delivered.at_s)).decode()
+        pod = base64.b64encode(proof(number, delivered)).decode()
         proven: soap.Elements = [("formatPOD", "PDF"), ("pod", pod), ("podPresente", "true"), ("statusCode", "0")]
         return service.succeeded(message, proven)
 
     return service.perform(state, message, prove, purchase.reference if purchase else "")
 
 
-def proof(number: str, at_s: float) -> bytes:
+def proof(number: str, delivered: Happening) -> bytes:
     page = Page(A4, f"Proof of delivery {number}")
-    lines = [NOTICE, "Preuve de livraison", number, f"{datetime.fromtimestamp(at_s, PARIS):%d/%m/%Y %H:%M}"]
+    lines = [NOTICE, "Preuve de livraison", number, f"{delivered.at:%d/%m/%Y %H:%M}"]
     page.lines((20, 270), lines, (REGULAR, 12), 170)
     page.turn()
     return page.finished()

@@ -1,9 +1,7 @@
 """A parcel as beta's timeline service writes it."""
 
-from datetime import datetime
 from typing import Any
 
-from carriers.sandbox.countries import PARIS
 from carriers.sandbox.journeys import PARTNER, TEXTS
 from carriers.sandbox.parcel import Purchase
 from carriers.sandbox.travel import Happening, Way
@@ -65,11 +63,11 @@ def parcel_json(parcel: Purchase, way: Way, language: str) -> dict[str, Any]:
 def _event(rank: int, happening: Happening, language: str) -> dict[str, Any]:
     text = TEXTS[happening.step.event][language]
     site = SITES[rank % 2] if rank else {}
-    return {"date": _local(happening.at_s), "code": happening.step.codes["beta"], "labelLong": text, **site}
+    return {"date": _local(happening), "code": happening.step.codes["beta"], "labelLong": text, **site}
 
 
 def _steps(happened: list[Happening]) -> list[dict[str, Any]]:
-    at = {REACHED[one.step.event]: _local(one.at_s) for one in happened if one.step.event in REACHED}
+    at = {REACHED[one.step.event]: _local(one) for one in happened if one.step.event in REACHED}
     highest = max(at, default=-1)
     return [
         {
@@ -88,7 +86,6 @@ def _step_status(id_: int, highest: int) -> str:
     return DISABLED if id_ == len(STEPS) - 1 else INACTIVE
 
 
-def _local(at_s: float) -> str:
+def _local(happening: Happening) -> str:
     """Return the local time of Paris, without an offset."""
-    local = datetime.fromtimestamp(int(at_s * 1000) / 1000, PARIS)
-    return local.replace(tzinfo=None).isoformat(timespec="milliseconds")
+    return happening.at.replace(tzinfo=None).isoformat(timespec="milliseconds")

@@ -18,6 +18,9 @@ from carriers.sandbox.beta.request_fields import ACCOUNT_NUMBER, read_fields, va
 from carriers.sandbox.countries import COUNTRIES, FRANCE, OVERSEAS, PARIS, is_postal_code_of
 
 MAGIC_CREDENTIALS = ("30000", "30007", "30008", "30009", "30700")
+# Of the street, the city, a missing and an unknown country, a missing, a wrong and an unfitting postal code.
+SENDER_CODES = (30100, 30104, 30102, 30103, 30106, 30107, 30108)
+ADDRESSEE_CODES = (30204, 30208, 30206, 30207, 30210, 30211, 30212)
 # Printed too, though neither Latin-1 nor Latin letters.
 MARKS = frozenset("\u2018\u2019“”\u2013—…€")
 LAST_LATIN_1 = "\xff"
@@ -111,11 +114,8 @@ def _plain_date(service: Json) -> str:
 def _validate_sender(violations: Violations, sender: Json) -> None:
     address = sender["address"]
     violations.cut(sender, {"senderParcelRef": tables.LONGEST_REFERENCE}, 30100)
-    violations.cut(address, tables.LONGEST_ADDRESS, 30100)
     violations.require(address.get("companyName") or address.get("lastName"), 30100, "companyName or lastName")
-    violations.require(address.get("line2"), 30100, "line2")
-    violations.require(address.get("city"), 30104)
-    _validate_zip(violations, address, {"country": 30102, "unknown": 30103, "zip": 30106, "wrong": 30107, "fit": 30108})
+    _validate_place(violations, address, SENDER_CODES)
     violations.require(address.get("countryCode") in {None, *FRANCE, *OVERSEAS}, 30109, "not served from this country")
     _validate_contact(violations, address)
 
@@ -123,25 +123,26 @@ def _validate_sender(violations: Violations, sender: Json) -> None:
 def _validate_addressee(violations: Violations, addressee: Json) -> None:
     address = addressee["address"]
     violations.cut(addressee, {"addresseeParcelRef": tables.LONGEST_REFERENCE}, 30204)
-    violations.cut(address, tables.LONGEST_ADDRESS, 30204)
     if not address.get("companyName"):
         violations.require(address.get("lastName"), 30200, "lastName")
         violations.require(address.get("firstName"), 30202, "firstName")
-    violations.require(address.get("line2"), 30204, "line2")
-    violations.require(address.get("city"), 30208)
-    _validate_zip(violations, address, {"country": 30206, "unknown": 30207, "zip": 30210, "wrong": 30211, "fit": 30212})
+    _validate_place(violations, address, ADDRESSEE_CODES)
     _validate_contact(violations, address)
 
 
-def _validate_zip(violations: Violations, address: Json, codes: dict[str, int]) -> None:
+def _validate_place(violations: Violations, address: Json, codes: tuple[int, ...]) -> None:
+    street, city, no_country, unknown_country, no_zip, wrong_zip, unfitting_zip = codes
     country, postal_code = address.get("countryCode", ""), address.get("zipCode", "")
-    violations.require(country, codes["country"], "countryCode")
-    violations.require(not country or country in COUNTRIES, codes["unknown"], "countryCode")
-    violations.require(postal_code, codes["zip"], "zipCode")
+    violations.cut(address, tables.LONGEST_ADDRESS, street)
+    violations.require(address.get("line2"), street, "line2")
+    violations.require(address.get("city"), city)
+    violations.require(country, no_country, "countryCode")
+    violations.require(not country or country in COUNTRIES, unknown_country, "countryCode")
+    violations.require(postal_code, no_zip, "zipCode")
     if country == "FR" and postal_code and not re.fullmatch(r"\d{5}", postal_code, re.ASCII):
-        violations.error(codes["wrong"], "zipCode")
+        violations.error(wrong_zip, "zipCode")
     elif country and postal_code and not _is_postal_code(country, postal_code):
-        violations.error(codes["fit"], "zipCode and countryCode")
+        violations.error(unfitting_zip, "zipCode and countryCode")
 
 
 def _is_postal_code(country: str, postal_code: str) -> bool:
