@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Final, TypeVar
 from xml.etree.ElementTree import Element
 
-from carriers.alpha import contract_checks, order_trials, points
 from carriers.alpha import messages as alpha_message
+from carriers.alpha import points, quickcost
 from carriers.alpha.answers import OK, check_code, number_of, pdf_of, result_of, success_of
 from carriers.alpha.credentials import SHAPE, contract
 from carriers.alpha.messages import SHIPPING_NAMESPACE
@@ -99,19 +99,19 @@ class Alpha(Carrier):
     def _try_at_carrier(
         self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
     ) -> None:
-        body = order_trials.products_message(shipment, credentials, point)
-        read = partial(contract_checks.read_codes, redactor=Redactor(credentials, shipment))
-        codes = self._ask_quickcost(contract_checks.OPERATION, body, credentials, deadline, read)
-        order_trials.check_sold(shipment, codes)
+        body = quickcost.trial_message(shipment, credentials, point)
+        read = partial(quickcost.read_codes, redactor=Redactor(credentials, shipment))
+        codes = self._ask_quickcost(quickcost.PRODUCTS_SOLD, body, credentials, deadline, read)
+        quickcost.check_sold(shipment, codes)
 
     def _delivery_day(
         self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
     ) -> date | None:
-        body = order_trials.delivery_message(shipment, point)
+        body = quickcost.delivery_message(shipment, point)
         if body is None:
             return None
-        read = partial(order_trials.read_day, redactor=Redactor(credentials, shipment))
-        return self._ask_quickcost(order_trials.DELIVERY, body, credentials, deadline, read)
+        read = partial(quickcost.read_day, redactor=Redactor(credentials, shipment))
+        return self._ask_quickcost(quickcost.DELIVERY, body, credentials, deadline, read)
 
     def _ask_quickcost(
         self, operation: str, body: bytes, credentials: Credentials, deadline: Deadline, read: Callable[[Answer], T]
@@ -149,12 +149,12 @@ class Alpha(Carrier):
 
     def check_contract(self, terms: Terms, credentials: Credentials) -> list[Finding]:
         """Ask for the contract's products to each sample's place; raises CredentialsRejected or CarrierUnavailable."""
-        operation, deadline, codes = contract_checks.OPERATION, Deadline(self._timeout_s), set[str]()
-        read = partial(contract_checks.read_codes, redactor=Redactor(credentials))
+        operation, deadline, codes = quickcost.PRODUCTS_SOLD, Deadline(self._timeout_s), set[str]()
+        read = partial(quickcost.read_codes, redactor=Redactor(credentials))
         for sample in SAMPLES:
-            body = contract_checks.message(terms.sender, sample, credentials)
+            body = quickcost.products_message(terms.sender, sample, credentials)
             codes |= self._ask_quickcost(operation, body, credentials, deadline, read)
-        return contract_checks.findings(terms, codes)
+        return quickcost.findings(terms, codes)
 
     def _ask_tracking(
         self,

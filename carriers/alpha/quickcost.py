@@ -1,0 +1,130 @@
+"""alpha's price service: a contract's products for a destination, and the day of arrival there.
+
+It is the nearest to a trial of an order, and the check of a contract.
+"""
+
+import re
+from collections.abc import Set as AbstractSet
+from datetime import date
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Final
+
+from carriers.alpha.answers import day_of, success_of
+from carriers.alpha.credentials import contract
+from carriers.alpha.parties import CARRIER, zip_code_of
+from carriers.alpha.refusals import CONTRACT_REFUSALS
+from carriers.contract_checks import SAMPLE_WEIGHT_KG, Finding, Terms, Verdict
+from carriers.errors import ProductNotInContract, Rejected
+from carriers.http import soap
+from carriers.http.messages import Answer, UnreadableError
+from carriers.order_trials import destination
+from carriers.products import PRODUCTS, Route
+from carriers.redaction import Redactor
+from carriers.shipment import Credentials, Party, PickupPoint, ProductOverride, Shipment
+from carriers.shipping_day import shipping_day
+from carriers.text import to_ascii
+from carriers.validation import route_of
+
+NAMESPACE: Final = "http://cxf.quickcost.soap.chronopost.fr/"
+PRODUCTS_SOLD: Final = "calculateProducts"
+DELIVERY: Final = "calculateDeliveryTime"
+GOODS: Final = "M"
+
+_NOTHING_FOR_DESTINATION: Final = ("4", "5")
+_CODE_LENGTH: Final = 2
+_WRITTEN: Final = MappingProxyType({"YT": "YO", "MC": "FR", "MF": "PM"})
+NO_CITY: Final = "-"
+SATURDAY, WEEKDAYS = "6", "0"  # services
+_ZIP_CODE: Final = re.compile(r"[0-9]{5}")
+
+
+def products_message(
+    sender: Party, recipient: Party, credentials: Credentials, weight_kg: Decimal = SAMPLE_WEIGHT_KG
+) -> bytes:
+    """Return the request for the contract's products from one place to another."""
+    fields = (
+        *contract(credentials),
+        *_way(sender, recipient),
+        ("type", GOODS),
+        ("weight", f"{weight_kg:f}"),
+    )
+    return soap.query(PRODUCTS_SOLD, NAMESPACE, fields)
+
+
+def _way(sender: Party, recipient: Party) -> tuple[tuple[str, str], ...]:
+    """Return both places; the price service writes some destinations in its own way."""
+    return (
+        ("depCountryCode", sender.country_code),
+        ("depZipCode", zip_code_of(sender)),
+        ("arrCountryCode", _WRITTEN.get(recipient.country_code, recipient.country_code)),
+        ("arrZipCode", zip_code_of(recipient)),
+        ("arrCity", to_ascii(recipient.city) or NO_CITY),
+    )
+
+
+def read_codes(answer: Answer, *, redactor: Redactor) -> frozenset[str]:
+    """Return the product codes, which come without their leading zeros; none where nothing goes there."""
+    try:
+        result = success_of(answer, PRODUCTS_SOLD, redactor, refusals=CONTRACT_REFUSALS)
+    except Rejected as error:
+        if error.carrier_code in _NOTHING_FOR_DESTINATION:
+            return frozenset()
+        raise
+    codes = (soap.text(product, "productCode") for product in result.findall("productList"))
+    return frozenset(code.zfill(_CODE_LENGTH) for code in codes if code)
+
+
+def findings(terms: Terms, codes: AbstractSet[str]) -> list[Finding]:
+    """Tell for each product if the codes that it is bought by are among the contract's."""
+    return [_finding(code, override, codes) for code, override in terms.products.items()]
+
+
+def _finding(product_code: str, override: ProductOverride | None, codes: AbstractSet[str]) -> Finding:
+    wanted = [override.carrier_code] if override else [route.carrier_code for route in PRODUCTS[product_code].routes]
+    missing = sorted({code for code in wanted if code not in codes})
+    if not missing:
+        return Finding(product_code, Verdict.INCLUDED, f"the contract has {', '.join(dict.fromkeys(wanted))}")
+    return Finding(product_code, Verdict.MISSING, f"the contract lacks {', '.join(missing)}")
+
+
+def _routes(shipment: Shipment) -> list[Route]:
+    product = PRODUCTS[shipment.product_code]
+    return [route_of(shipment, product, package) for package in shipment.packages]
+
+
+def trial_message(shipment: Shipment, credentials: Credentials, point: PickupPoint | None) -> bytes:
+    """Return the request for the products that take the heaviest parcel to its destination."""
+    heaviest_kg = max(package.weight_kg for package in shipment.packages)
+    return products_message(shipment.sender, destination(shipment, point), credentials, heaviest_kg)
+
+
+def check_sold(shipment: Shipment, codes: AbstractSet[str]) -> None:
+    """Raise ProductNotInContract unless the product is among those that are sold for the destination."""
+    if not {route.carrier_code for route in _routes(shipment)} <= codes:
+        problem = "the carrier does not sell it for this destination and weight"
+        raise ProductNotInContract(CARRIER, problem, field="productCode")
+
+
+def delivery_message(shipment: Shipment, point: PickupPoint | None) -> bytes | None:
+    """Return the request for the day of arrival, None from a place that the service does not know."""
+    if not _ZIP_CODE.fullmatch(zip_code_of(shipment.sender)):
+        return None
+    route, day = _routes(shipment)[0], shipping_day(shipment)
+    fields = (
+        *_way(shipment.sender, destination(shipment, point)),
+        ("productCode", route.carrier_code.lstrip("0")),
+        ("type", GOODS),
+        ("service", SATURDAY if route.service == SATURDAY else WEEKDAYS),
+        ("shippingDate", f"{day.isoformat()}T12:00:00"),
+    )
+    return soap.query(DELIVERY, NAMESPACE, fields)
+
+
+def read_day(answer: Answer, *, redactor: Redactor) -> date:
+    """Return the day of arrival; raises CarrierError for a product that the service does not know."""
+    result = success_of(answer, DELIVERY, redactor, refusals=CONTRACT_REFUSALS)
+    try:
+        return day_of(soap.text(result, "date"))
+    except (ValueError, OverflowError):
+        raise UnreadableError("the answer has no date") from None
