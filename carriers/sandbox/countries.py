@@ -3,6 +3,8 @@
 import re
 from zoneinfo import ZoneInfo
 
+from carriers.sandbox.data import rows
+
 PARIS = ZoneInfo("Europe/Paris")  # both carriers' clock
 
 
@@ -30,18 +32,8 @@ EUROPE = EU | FRANCE | codes("AD AL BA CH GB GG GI IM IS JE LI MD ME MK NO RS SM
 # alpha asks for no customs description here: the EU, Monaco and the EU's outermost regions.
 EU_TERRITORY = EU | FRANCE | codes("GF GP MF MQ RE YT")
 
-_FOUR, _FIVE, _THREE_TWO = r"\d{4}", r"\d{5}", r"\d{3} ?\d{2}"
-_POSTAL_CODES = {  # a country that is not listed takes any postal code
-    "AD": r"AD\d{3}", "AT": _FOUR, "AU": _FOUR, "BE": _FOUR, "BG": _FOUR, "BL": r"97(133|7\d\d)",
-    "CA": r"[A-Z]\d[A-Z] ?\d[A-Z]\d", "CH": _FOUR, "CY": _FOUR, "CZ": _THREE_TWO, "DE": _FIVE, "DK": _FOUR,
-    "EE": _FIVE, "ES": _FIVE, "FI": _FIVE, "FR": r"(?!9[78])\d{5}", "GB": r"[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}",
-    "GF": r"973\d\d", "GP": r"971\d\d", "GR": _THREE_TWO, "HR": _FIVE, "HU": _FOUR, "IT": _FIVE, "LI": _FOUR,
-    "LT": r"(LT-?)?\d{5}", "LU": r"(L-?)?\d{4}", "LV": r"(LV[- ]?)?\d{4}", "MC": r"980\d\d",
-    "MF": r"97(150|8\d\d)", "MQ": r"972\d\d", "NC": r"988\d\d", "NL": r"\d{4} ?[A-Z]{2}", "NO": _FOUR,
-    "PF": r"987\d\d", "PL": r"\d{2}[- ]?\d{3}", "PM": r"975\d\d", "PT": r"\d{4}[- ]?\d{3}", "RE": r"974\d\d",
-    "RO": r"\d{6}", "SE": _THREE_TWO, "SI": _FOUR, "SK": _THREE_TWO, "TF": r"984\d\d", "US": r"\d{5}(-\d{4})?",
-    "WF": r"986\d\d", "YT": r"976\d\d",
-}  # fmt: skip
+# A country that is not listed takes any postal code.
+_POSTAL_CODES = {row["country"]: row["pattern"] for row in rows("postal_codes.csv")}
 
 
 def is_postal_code_of(country: str, postal_code: str) -> bool:

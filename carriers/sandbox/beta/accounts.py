@@ -8,16 +8,27 @@ refuses a call without the number.
 import re
 from collections.abc import Mapping
 
+from carriers.sandbox.beta.answers import CodeError
+
 SENDING_THEIR_NUMBER = ("NEW", "CHILD")
 NUMBER = r"[A-Za-z0-9]{1,64}"
 # The ends of refused contract numbers, logins and keys: unknown or closed, and those without this service.
 WRONG, NOT_ALLOWED = ("30000", "30007"), ("30008", "30009")
+WRONG_CREDENTIALS, NOT_ALLOWED_HERE = 201, 202
 REFUSED = (*WRONG, "30008")  # by the services that know one refusal alone
 
 
 def name_of(credentials: Mapping[str, str]) -> str:
     """Return the API key, or else the login that comes with a password; empty without either."""
     return credentials.get("apiKey") or (credentials.get("login", "") if credentials.get("password") else "")
+
+
+def check(name: str) -> None:
+    """Raise CodeError for an account or key that is refused, as the services do whose errors are numbers."""
+    if not name or name.endswith(WRONG):
+        raise CodeError(WRONG_CREDENTIALS)
+    if name.endswith(NOT_ALLOWED):
+        raise CodeError(NOT_ALLOWED_HERE)
 
 
 def is_number_missing(name: str, number: str) -> bool:

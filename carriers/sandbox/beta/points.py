@@ -24,7 +24,7 @@ from carriers.sandbox.point_rules import rules_of
 from carriers.sandbox.state import State
 
 SEARCH, LOOK_UP = "findRDVPointRetraitAcheminement", "findPointRetraitAcheminementByID"
-MISSING_ACCOUNT, MISSING_PASSWORD, WRONG_CREDENTIALS, NOT_ALLOWED = 101, 102, 201, 202
+MISSING_ACCOUNT, MISSING_PASSWORD = 101, 102
 WRONG_ID, NO_JSON, NO_POINT, NOT_SERVED, SYSTEM = 124, 145, 300, 203, 1000
 MESSAGES = error_texts("beta points")
 RULES = {SEARCH: rules_of("beta search"), LOOK_UP: rules_of("beta look-up")}
@@ -76,10 +76,9 @@ def _validate_credentials(fields: Fields) -> None:
         if not fields["password"]:
             raise CodeError(MISSING_PASSWORD)
     name = fields["apiKey"] or fields["accountNumber"]
-    if name.endswith(accounts.WRONG):
-        raise CodeError(WRONG_CREDENTIALS)
-    if name.endswith(accounts.NOT_ALLOWED) or accounts.is_number_missing(name, fields["codTiersPourPartenaire"]):
-        raise CodeError(NOT_ALLOWED)
+    accounts.check(name)
+    if accounts.is_number_missing(name, fields["codTiersPourPartenaire"]):
+        raise CodeError(accounts.NOT_ALLOWED_HERE)
 
 
 def _validate(operation: str, fields: Fields) -> None:

@@ -17,9 +17,7 @@ from carriers.sandbox.parcel import Purchase
 from carriers.sandbox.state import State
 
 TIMELINE = "timelineCompany"
-FOUND, MALFORMED, TOO_OLD, FOREIGN, UNKNOWN, WRONG_CREDENTIALS, NOT_ALLOWED, FAILURE = (
-    0, 101, 103, 104, 105, 201, 202, 1000,
-)  # fmt: skip
+FOUND, MALFORMED, TOO_OLD, FOREIGN, UNKNOWN, FAILURE = 0, 101, 103, 104, 105, 1000
 MESSAGES = error_texts("beta tracking")
 NUMBER = re.compile(r"[A-Z0-9]{11,35}", re.ASCII)
 MAGIC_NUMBER = re.compile(r"6A9999999(\d{4})", re.ASCII)  # a number that asks for an error: 6A99999990105 is error 105
@@ -42,11 +40,7 @@ def answer_timeline(state: State, request: Request) -> Response:
 
 def _account(fields: Fields) -> str:
     """Return the contract as the ledger names it; an API key goes before a login, which may come along with it."""
-    name = accounts.name_of(fields)
-    if not name or name.endswith(accounts.WRONG):
-        raise CodeError(WRONG_CREDENTIALS)
-    if name.endswith(accounts.NOT_ALLOWED):
-        raise CodeError(NOT_ALLOWED)
+    accounts.check(accounts.name_of(fields))
     return accounts.account_name(fields["login"], fields["apiKey"])
 
 
