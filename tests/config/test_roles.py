@@ -251,12 +251,6 @@ def test_who_decides_sees_that_one_label_on_record_and_no_other() -> None:
     assert (waiting.state, waiting.recipient) == ("failed", to)
 
 
-def test_support_decides_too() -> None:
-    label = LabelFactory(state="unknown")
-    page = member("Support").get(f"/admin/labels/shippinglabel/{label.id}/change/").text
-    assert "The parcels were made: adopt" in page
-
-
 def test_accounting_has_the_figures_for_finance_and_nothing_else() -> None:
     label = LabelFactory()
     recount()

@@ -48,31 +48,24 @@ def answers(own: Caller, nobody: Nobody) -> list[Response]:
     return responses
 
 
-def test_every_answer_has_a_request_id_of_its_own(own: Caller, nobody: Nobody) -> None:
-    ids = [response["X-Request-Id"] for response in answers(own, nobody)]
+def test_every_answer_has_an_id_of_its_own_and_a_length_is_not_stored_and_sets_no_cookie(
+    own: Caller, nobody: Nobody
+) -> None:
+    seen = answers(own, nobody)
+    ids = [response["X-Request-Id"] for response in seen]
     assert len(set(ids)) == len(ids)
     assert all(re.fullmatch(r"[0-9a-f-]{32,36}", id_) for id_ in ids)
+    assert {response["Cache-Control"] for response in seen} == {"no-store"}
+    for response in seen:
+        assert ("Allow" in response.headers) == (response.status_code == 405)
+        if response.request["REQUEST_METHOD"] != "HEAD":
+            assert response["Content-Length"] == str(len(response.content))
+        assert not response.cookies
 
 
 def test_a_request_id_that_a_client_sends_is_not_taken_over(nobody: Nobody) -> None:
     response = nobody.get(SEARCH, headers={"X-Request-Id": "forged"})
     assert "forged" not in str(response.headers)
-
-
-def test_no_answer_may_be_stored(own: Caller, nobody: Nobody) -> None:
-    assert {response["Cache-Control"] for response in answers(own, nobody)} == {"no-store"}
-
-
-def test_the_right_methods_are_listed_where_one_was_wrong(own: Caller, nobody: Nobody) -> None:
-    for response in answers(own, nobody):
-        assert ("Allow" in response.headers) == (response.status_code == 405)
-
-
-def test_every_answer_has_a_length_and_sets_no_cookie(own: Caller, nobody: Nobody) -> None:
-    for response in answers(own, nobody):
-        if response.request["REQUEST_METHOD"] != "HEAD":
-            assert response["Content-Length"] == str(len(response.content))
-        assert not response.cookies
 
 
 @pytest.mark.parametrize("kind", FORMATTERS)
@@ -81,19 +74,13 @@ def test_a_request_has_one_line_with_its_id_and_facts(kind: str, own: Caller, ca
         response = own.look_up("absent")
     lines = [line for line in caplog.text.splitlines() if "service.request" in line]
     assert len(lines) == 1
-    for fact in ("GET", "404", "own"):
+    for fact in ("GET", "404", "own", response["X-Request-Id"]):
         assert fact in lines[0]
     if kind == "json":
         line: dict[str, Any] = json.loads(lines[0])
         assert line["request_id"] == response["X-Request-Id"]
         assert (line["method"], line["status"], line["shop"], line["level"]) == ("GET", 404, "own", "INFO")
         assert line["duration_ms"] >= 0
-
-
-def test_the_text_form_carries_the_request_id_too(own: Caller, caplog: pytest.LogCaptureFixture) -> None:
-    with formatted(caplog, "text"):
-        response = own.look_up("absent")
-    assert response["X-Request-Id"] in caplog.text
 
 
 @pytest.mark.parametrize("kind", FORMATTERS)
