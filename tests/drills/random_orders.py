@@ -18,26 +18,8 @@ from tests.support.paths import SHIPMENTS
 
 LETTERS = "abcdefghijklmnoprstuvwxyzABCDEFGHIJKLMNOPRSTUVWXYZ0123456789éèçüñÉŒœßŁłØø"
 MARKS = (
-    "-",
-    "--",
-    " - ",
-    " & ",
-    "&",
-    "°",
-    "'",
-    "\u2019",
-    '"',
-    "/",
-    ".",
-    ", ",
-    ":",
-    "(",
-    ")",
-    "+",
-    "#",
-    "\u2013",
-    "«",
-    "e\u0301",
+    *("-", "--", " - ", " & ", "&", "°", "'", "\u2019", '"', "/", ".", ", ", ":", "(", ")", "+", "#", "\u2013"),
+    *("«", "e\u0301"),
 )
 FOREIGN = ("Ω", "Αθήνα", "ж", "東京", "🎁", "♥")
 PRODUCTS: dict[str, list[tuple[str, str, str]]] = {

@@ -26,29 +26,10 @@ DATA = Path(__file__).parent.parent / "data"
 
 # The fault that is reported for each of the sample's bad lines.
 FAULTS = [
-    "id",
-    "createdAt",
-    "createdAt",
-    "lastStatus",
-    "trackingNumbers",
-    "trackingNumbers[0]",
-    "trackingId",
-    "destination",
-    "destination.firstName",
-    "events[0].createdAt",
-    "lineItems[0].quantity",
-    "orderNumber",
-    "updatedAt",
-    "createdAt",
-    "carrierCode",
-    "customerEmail",
-    "trackingId",
-    "not valid JSON",
-    "must be an object",
-    "must be an object",
-    "must be an object, not null",
-    "orderId",
-    "orderId",
+    *("id", "createdAt", "createdAt", "lastStatus", "trackingNumbers", "trackingNumbers[0]", "trackingId"),
+    *("destination", "destination.firstName", "events[0].createdAt", "lineItems[0].quantity", "orderNumber"),
+    *("updatedAt", "createdAt", "carrierCode", "customerEmail", "trackingId", "not valid JSON"),
+    *("must be an object", "must be an object", "must be an object, not null", "orderId", "orderId"),
 ]
 
 

@@ -14,27 +14,8 @@ from tests.support.paths import SEARCH
 
 MISSING = "One of the query parameters orderName and email must be provided."
 TEXTS = [
-    "Ann",
-    "ANN",
-    " Ann",
-    "Ann ",
-    "A nn",
-    "A+nn",
-    "A%20nn",
-    "#1000",
-    "1000",
-    "Ánn",
-    "A\u0301nn",
-    "a&b=c",
-    "a;b",
-    "a/b",
-    "包裹",
-    "\U0001f4e6",
-    "%",
-    "_",
-    "*",
-    "' OR ''='",
-    "\n",
+    *("Ann", "ANN", " Ann", "Ann ", "A nn", "A+nn", "A%20nn", "#1000", "1000", "Ánn", "A\u0301nn", "a&b=c"),
+    *("a;b", "a/b", "包裹", "\U0001f4e6", "%", "_", "*", "' OR ''='", "\n"),
 ]
 
 

@@ -206,17 +206,8 @@ def test_without_the_permission_no_customers_data_leaves(shop: Shop) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "=1+1",
-        "+1",
-        "-1",
-        "@SUM(A1)",
-        "\t=1",
-        "\r=1",
-        "\uff1d1",
-        "\uff0b1",
-        "\uff0d1",
-        "\uff20A",
-        '=HYPERLINK("https://x.example")',
+        *("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\uff1d1", "\uff0b1", "\uff0d1"),
+        *("\uff20A", '=HYPERLINK("https://x.example")'),
     ],
 )
 def test_no_text_of_an_order_is_a_formula(staff: Client, shop: Shop, text: str) -> None:
