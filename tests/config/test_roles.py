@@ -147,12 +147,8 @@ SEE_PERSONAL_DATA = ("Support", "root")
 SUPERUSERS = "auth_group_delete"  # Django's own page of what a group's removal takes along: it has no French
 # Pages beside those of the routes, which are read in French too.
 FURTHER = (
-    "/admin/customer/",
-    "/admin/list/",
-    "/admin/account/login/",
-    "/admin/account/factors/",
-    "/admin/nothing/",
-    "/admin/search/?q=nobody",
+    *("/admin/customer/", "/admin/list/", "/admin/account/login/", "/admin/account/factors/"),
+    *("/admin/nothing/", "/admin/search/?q=nobody"),
 )
 USERS = "/admin/auth/user/"
 

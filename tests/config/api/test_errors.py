@@ -17,26 +17,10 @@ UNEXPECTED = PLAIN_ERRORS["unexpected"].message
 
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "get", "X" * 100]
 UNKNOWN_PATHS = [
-    "/public/",
-    "/public//",
-    VERSION,
-    f"{VERSION}/",
-    TRACKING,
-    f"{TRACKING}/",
-    f"{TRACKING}/parcels",
-    PARCELS,
-    f"{PARCELS}a/",
-    f"{SEARCH}/",
-    f"{TRACKING}/Search",
-    "/public/v2/tracking/search",
-    f"{VERSION}//tracking/search",
-    "/public/admin/",
-    "/public/../admin/",
-    "/public/%00",
-    "/public/%FF%FE",
-    "/public/" + "x" * 10_000,
-    f"{SEARCH}%0A",
-    "/public/\u00e9",
+    *("/public/", "/public//", VERSION, f"{VERSION}/", TRACKING, f"{TRACKING}/", f"{TRACKING}/parcels"),
+    *(PARCELS, f"{PARCELS}a/", f"{SEARCH}/", f"{TRACKING}/Search", "/public/v2/tracking/search"),
+    *(f"{VERSION}//tracking/search", "/public/admin/", "/public/../admin/", "/public/%00", "/public/%FF%FE"),
+    *("/public/" + "x" * 10_000, f"{SEARCH}%0A", "/public/\u00e9"),
 ]
 
 

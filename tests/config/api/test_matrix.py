@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.core.cache import caches
 from django.urls import URLPattern, URLResolver, get_resolver
-from django.utils import timezone
 
-from labels.models import LabelState, ShippingLabel
+from labels.models import LabelState
 from shops import tokens
 from shops.models import Shop
 from shops.webhooks import signing
 from shops.webhooks.models import WebhookEndpoint
+from tests.labels.factories import LabelFactory
 from tests.support.api import Caller, assert_error, client, forget
 from tests.support.factories import AccessTokenFactory, import_parcel
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS, TRACKING, VERSION
@@ -105,19 +105,7 @@ def own_what_the_paths_name(shop: Shop) -> None:
     endpoint.set_secret(signing.new_secret())
     endpoint.save()
     for label_id, state in {LABEL: LabelState.GENERATED, CANCELLED: LabelState.CANCELLED}.items():
-        ShippingLabel.objects.create(
-            id=label_id,
-            shop=shop,
-            state=state,
-            order_id="1",
-            carrier_code="alpha",
-            product_code="alpha-13",
-            sender={},
-            recipient={},
-            weights_kg=["1"],
-            tracking_numbers=[NUMBER],
-            leased_until=timezone.now(),
-        )
+        LabelFactory(shop=shop, id=label_id, state=state, tracking_numbers=[NUMBER])
 
 
 def routes(resolver: URLResolver) -> Iterator[str]:
