@@ -124,7 +124,7 @@ def test_a_parcel_in_charge_is_not_cancelled(sandbox: SandboxServer, clients: Cl
 def test_the_outcome_of_a_cancellation_that_fails_is_unknown(
     sandbox: SandboxServer, clients: Clients, fault: str
 ) -> None:
-    alpha = sandbox_clients(sandbox, Limits(timeout_s=1.5 if fault == "hang" else 60))["alpha"]
+    alpha = sandbox_clients(sandbox, Limits(timeout_s=0.3 if fault == "hang" else 60))["alpha"]
     clients["alpha"].create_label(order("alpha-13"), ALPHA)
     arm(sandbox, fault, operation="cancelSkybill")
     with pytest.raises(OutcomeUnknown):

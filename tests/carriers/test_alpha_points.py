@@ -320,7 +320,7 @@ def test_shop_direct_goes_to_no_locker(sandbox: SandboxServer, clients: Clients)
 
 @pytest.mark.parametrize("fault", ["hang", "reset", "garbled", "soapfault", "1500", "700"])
 def test_a_fault_of_the_look_up_has_bought_nothing(sandbox: SandboxServer, fault: str) -> None:
-    alpha = sandbox_clients(sandbox, Limits(timeout_s=1.5 if fault == "hang" else 60))["alpha"]
+    alpha = sandbox_clients(sandbox, Limits(timeout_s=0.3 if fault == "hang" else 60))["alpha"]
     arm(sandbox, fault, operation=LOOK_UP)
     with pytest.raises(CarrierError) as caught:
         alpha.create_label(order("relais"), ALPHA)

@@ -17,7 +17,7 @@ from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT
 from tests.carriers.test_circuit_breaker import end_reset_timeout
 
 THREADS = 32
-SLOW_S = 3.0  # in which all threads have made their call, on a busy machine too
+SLOW_S = 1.0  # in which all threads have made their call, on a busy machine too
 SENSITIVE = Limits(timeout_s=60, pool_size=THREADS, failure_threshold=3, reset_timeout_s=600)
 
 

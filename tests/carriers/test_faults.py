@@ -28,12 +28,12 @@ from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client,
 from tests.support.waiting import until
 
 Outcome = PurchasedLabel | CarrierError
-DEADLINE_S = 1.0  # long enough to send the request, on a busy machine too
+DEADLINE_S = 0.3  # long enough to send the request, on a busy machine too
 MARGIN_S = 20.0  # none of the slow faults ends without the deadline, and the machine may be busy
 HASTY = Limits(timeout_s=DEADLINE_S)
 WAIT_TIMEOUT_S = 60.0  # a deadline that no fault comes near if it ends without one
 UNHURRIED = Limits(timeout_s=WAIT_TIMEOUT_S)
-LATE_S = 2.5  # later than the deadline
+LATE_S = 1.0  # later than the deadline
 MEMORY_BOUND_BYTES = 100 * 1024 * 1024
 # The outcome of each of the sandbox's faults.
 ENDS = {

@@ -219,7 +219,7 @@ def test_another_contract_finds_and_fetches_nothing(sandbox: SandboxServer, clie
 def test_a_query_that_fails_has_made_nothing(
     sandbox: SandboxServer, clients: Clients, fault: str, error: type[CarrierError]
 ) -> None:
-    alpha = sandbox_clients(sandbox, Limits(timeout_s=2.5 if fault == "hang" else 60, failure_threshold=9))["alpha"]
+    alpha = sandbox_clients(sandbox, Limits(timeout_s=0.3 if fault == "hang" else 60, failure_threshold=9))["alpha"]
     label = clients["alpha"].create_label(order("alpha-13"), ALPHA)
     for operation in (SEARCH, REPRINT):
         arm(sandbox, fault, carrier="alpha", operation=operation)

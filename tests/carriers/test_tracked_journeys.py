@@ -154,7 +154,7 @@ def test_a_fault_is_an_outage_and_the_next_question_is_answered(
     number = foreign(sandbox, carrier)
     delay = {"delay_s": 0} if fault == "slow" else {}
     arm(sandbox, fault, carrier=carrier, operation=OPERATIONS[carrier], count=1, **delay)
-    timeout_s = 1.0 if fault in ("hang", "hangmade", "driphead", "dripbody") else 60.0
+    timeout_s = 0.3 if fault in ("hang", "hangmade", "driphead", "dripbody") else 60.0
     client = sandbox_trackers(sandbox, Limits(timeout_s=timeout_s))[carrier]
 
     if fault in HARMLESS:

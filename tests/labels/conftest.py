@@ -103,7 +103,7 @@ def sandbox(sandbox_server: SandboxServer, settings: Settings) -> Iterator[Sandb
 @pytest.fixture
 def short_timeout(settings: Settings) -> None:
     """A short deadline, for carriers that do not answer; on a busy machine too, they have made the parcel by then."""
-    settings.CARRIER_TIMEOUT = 2.5
+    settings.CARRIER_TIMEOUT = 0.7
     clients.client.cache_clear()
 
 
@@ -117,12 +117,18 @@ def folder(settings: Settings, tmp_path: Path) -> Path:
     return tmp_path / "labels"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def s3_described_once() -> Iterator[None]:
+    """Let all clients share botocore's descriptions of S3: to read them anew takes longer than all else of a test."""
+    read: dict[Any, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Loader, "_cache", property(lambda _: read, lambda *_: None), raising=False)
+        yield
+
+
 @pytest.fixture(scope="session")
 def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bucket]:
-    read: dict[Any, Any] = {}
-    with s3_server(tmp_path_factory.mktemp("s3")) as made, pytest.MonkeyPatch.context() as patch:
-        # Each client would read botocore's descriptions of S3 anew, which takes longer than all else of a test.
-        patch.setattr(Loader, "_cache", property(lambda _: read, lambda *_: None), raising=False)
+    with s3_server(tmp_path_factory.mktemp("s3")) as made:
         yield made
 
 

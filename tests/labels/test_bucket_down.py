@@ -13,6 +13,7 @@ from pytest_django.fixtures import Settings
 
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState
+from labels.pdfs import storage
 from labels.pdfs.bucket import LabelBucket
 from tests.carriers.support.servers import LoopbackServer, Play, always, dripping, http, serving
 from tests.labels.buckets import Bucket, keep_in
@@ -24,7 +25,7 @@ from tests.support.certificates import self_signed, server_context
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 DRIPS_S = 60.0  # a byte every 0.02 s
-SILENCE_S = 2.0  # in which the request has been read, on a busy machine too
+SILENCE_S = 0.5  # in which the request has been read, on a busy machine too
 
 
 def silent(stream: socket.socket, request: bytes) -> bool:
@@ -133,7 +134,7 @@ def test_a_bucket_that_drips_ends_at_the_bound(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    settings.STORAGE_TIMEOUT_S = 6.0
+    settings.STORAGE_TIMEOUT_S = storage.BACK_OFF_S + 0.7
     certificate = self_signed(tmp_path / "server.pem")
     tls = server_context(certificate) if is_tls else None
     with serving(dripping(b"HTTP/1.1 200 OK\r\nX-Pad: ", repeat(b"x", 3000)), tls) as server:

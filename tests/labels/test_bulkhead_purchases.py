@@ -137,11 +137,12 @@ def test_orders_of_one_shop_that_a_carrier_chokes_on_stop_no_other_shop(
 
 @pytest.mark.parametrize("product_code", PRODUCT.values())
 def test_more_calls_than_a_carrier_may_have_are_refused_at_once(
-    product_code: str, buyer: Caller, sandbox: Sandbox, settings: Settings
+    product_code: str, buyer: Caller, sandbox: Sandbox, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.CARRIER_CONCURRENCY = 2
+    monkeypatch.setattr("shops.contracts.bulkhead.WAIT_TIMEOUT_S", 0.1)
     clients.client.cache_clear()
-    sandbox.arm("slow", delay_s=2)
+    sandbox.arm("slow", delay_s=0.7)
     answers = in_threads(6, lambda number: post(buyer, order(product_code, orderId=str(number)), key=f"k{number}"))
     bought = [answer for answer in answers if answer.status_code == 201]
     assert 2 <= len(bought) < 6
