@@ -97,7 +97,12 @@ def sample_parcel(index: int, *, now_ms: int, prefix: str) -> dict[str, Any]:
         "events": events,
         "createdAt": created_at,
         "updatedAt": events[0]["createdAt"],
-        **sample_customer(customer),
+        "customerEmail": f"customer+{customer}@example.com",
+        "customerLocale": "fr-FR",
+        "previousEmails": [],
+        "giftConfig": None,
+        "crossSellRecommendations": [],
+        "webTemplate": None,
     }
 
 
@@ -151,18 +156,6 @@ def sample_dates(event: dict[str, Any], created_at: int) -> dict[str, Any]:
         },
         "deliveryDate": happened_at if event["status"] == "DELIVERED" else None,
         "endDepositDate": happened_at + 14 * DAY_MS if waits else None,
-    }
-
-
-def sample_customer(customer: int) -> dict[str, Any]:
-    """Return the internal fields of a customer."""
-    return {
-        "customerEmail": f"customer+{customer}@example.com",
-        "customerLocale": "fr-FR",
-        "previousEmails": [],
-        "giftConfig": None,
-        "crossSellRecommendations": [],
-        "webTemplate": None,
     }
 
 

@@ -64,7 +64,6 @@ class Program:
         self.objects: dict[str, Any] = {"RefusedError": RefusedError, "writable": writable}
 
     def name(self, value: Any) -> str:
-        """Return a name for an object."""
         name = f"object_{len(self.objects)}"
         self.objects[name] = value
         return name

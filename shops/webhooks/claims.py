@@ -60,7 +60,6 @@ class Claim:
 
 
 def most_at_once(*, is_slow: bool | None, failing_since: datetime | None) -> int:
-    """Return how many attempts an endpoint may have at the same time."""
     if failing_since:
         return MAX_FOR_FAILING_ENDPOINT
     return MAX_FOR_NEW_ENDPOINT if is_slow is None else MAX_FOR_ENDPOINT

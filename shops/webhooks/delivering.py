@@ -98,7 +98,6 @@ def leases(ids: Iterable[int]) -> QuerySet[Any, Any]:
 
 
 def record_successes(outcomes: Iterable[Outcome], now: datetime) -> None:
-    """Write attempts that succeeded into their rows."""
     by_row = {each.claim.delivery.id: each for each in outcomes}
     WebhookDelivery.objects.filter(id__in=by_row).update(
         state=DeliveryState.DELIVERED,

@@ -88,7 +88,6 @@ def send(claim: Claim) -> Outcome:
 
 
 def post(claim: Claim) -> int:
-    """Send the request; return the answer's status."""
     with within(claim.deadline, receivable_bytes=MAX_HEAD_BYTES, may_connect=may_connect) as exchange:
         response = pool_manager().request(
             "POST",
@@ -100,7 +99,9 @@ def post(claim: Claim) -> int:
             decode_content=False,
         )
         exchange.receivable_bytes = MAX_ANSWER_BYTES
-        drop(response)
+        with suppress(HTTPError, OSError):  # the status has come, and counts
+            response.read(MAX_ANSWER_BYTES)
+        response.close()  # already back in the pool if the answer was read to its end
         return response.status
 
 
@@ -114,13 +115,6 @@ def headers(claim: Claim) -> dict[str, str]:
         "webhook-timestamp": str(sent_at),
         "webhook-signature": sign(message_id, sent_at, claim.body, keys=keys),
     }
-
-
-def drop(response: urllib3.BaseHTTPResponse) -> None:
-    """Read a short answer to its end, and drop it: the status has come, and counts."""
-    with suppress(HTTPError, OSError):
-        response.read(MAX_ANSWER_BYTES)
-    response.close()  # already back in the pool if the answer was read to its end
 
 
 def reason_of_status(status: int) -> str:

@@ -45,7 +45,6 @@ class EventViewSet(GenericViewSet[WebhookEvent]):
     http_method_names = ["get", "head"]
 
     def index(self, request: Request) -> Response:
-        """Answer the events after a place, the oldest first."""
         query = read_query(request, EventQuerySerializer)
         found = feed.read(
             shop_id=str(request.user.pk),
@@ -70,11 +69,9 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
             read_query(request)
 
     def index(self, request: Request) -> Response:
-        """Answer a page of the endpoints, the newest first."""
         return Response(read_page(request, PageSerializer).answer(self.rows(), WEBHOOK.to_representation))
 
     def create(self, request: Request) -> Response:
-        """Make an endpoint, and show its secret."""
         values = self.read(request, NewWebhookSerializer())
         shop, event_types = cast("Shop", request.user), values.get("event_types")
         try:
@@ -87,11 +84,9 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
         return Response(body, status=HTTPStatus.CREATED, headers=headers)
 
     def retrieve(self, request: Request, webhook_id: str) -> Response:
-        """Answer with an endpoint."""
         return Response(WEBHOOK.to_representation(self.find(webhook_id)))
 
     def change(self, request: Request, webhook_id: str) -> Response:
-        """Change an endpoint's address, types or status."""
         endpoint = self.find(webhook_id)
         values = self.read(request, WebhookChangeSerializer())
         endpoints.change(endpoint, **values)
@@ -99,7 +94,6 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
         return Response(WEBHOOK.to_representation(self.find(webhook_id)))
 
     def destroy(self, request: Request, webhook_id: str) -> Response:
-        """Revoke an endpoint."""
         endpoint = self.find(webhook_id)
         endpoints.revoke(endpoint)
         self.note(Action.REMOVED, endpoint)
@@ -113,7 +107,6 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
         return Response({"secret": secret})
 
     def test(self, request: Request, webhook_id: str) -> Response:
-        """Send a test."""
         event_id = endpoints.send_test(self.find(webhook_id))
         return Response({"eventId": event_id}, status=HTTPStatus.ACCEPTED)
 
@@ -126,7 +119,6 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
         return Response({"queued": queued}, status=HTTPStatus.ACCEPTED)
 
     def deliveries(self, request: Request, webhook_id: str) -> Response:
-        """Answer a page of an endpoint's deliveries, the newest first."""
         endpoint = self.find(webhook_id)
         page = read_page(request, DeliveryQuerySerializer)
         rows = WebhookDelivery.objects.for_shop(endpoint.shop_id).filter(endpoint=endpoint, **page.filters)
