@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from random import random
 from typing import Final
 
 from django.conf import settings
@@ -109,7 +108,7 @@ def back_off(number: DueNumber, outcome: Outcome) -> None:
         outcome=outcome,
         failures=min(failures, 1000),
         leased_until=None,
-        due_at=next_try(failures=failures, now=clock.now(), random=random),
+        due_at=next_try(failures, clock.now()),
     )
 
 

@@ -13,6 +13,8 @@ from carriers.tracking import Status
 from parcels.models import NumberState, TrackingNumber
 from parcels.tracking.steps import FINAL
 
+Random = Callable[[], float]
+
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 INTERVALS: Final = {
     Status.OUT_FOR_DELIVERY: HOUR / 2,
@@ -38,50 +40,33 @@ FIRST_RETRY, LAST_RETRY = timedelta(minutes=5), 4 * HOUR
 
 def schedule_next_check(number: TrackingNumber, status: str | None, now: datetime) -> None:
     """Set when to ask about a number with this status; never if there is nobody to ask."""
-    number.due_at = None
-    if number.carrier_code in TRACKERS:
-        number.due_at = next_check(
-            status=status,
-            created_at=moment(number.created_at),
-            followed_since=number.followed_since or now,
-            last_event_at=None if number.last_event_at is None else moment(number.last_event_at),
-            is_bought=number.state == NumberState.BOUGHT,
-            now=now,
-            random=random,
-        )
+    number.due_at = next_check(number, status, now) if number.carrier_code in TRACKERS else None
 
 
-def next_check(  # noqa: PLR0913 - the facts that it depends on, all by name
-    *,
-    status: str | None,
-    created_at: datetime,
-    followed_since: datetime,
-    last_event_at: datetime | None,
-    is_bought: bool,
-    now: datetime,
-    random: Callable[[], float],
-) -> datetime | None:
+def next_check(number: TrackingNumber, status: str | None, now: datetime, random: Random = random) -> datetime | None:
     """Return when to ask again; None if the number is final, too old, or unknown to the carrier for too long.
 
-    A number that was bought surely exists, and may be handed in late. `last_event_at` is the carrier's newest event,
-    None where it knows none. `random` returns a number from 0 to 1, for the jitter.
+    A number that was bought surely exists, and may be handed in late. `random` returns a number from 0 to 1, for the
+    jitter.
     """
+    age = now - moment(number.created_at)
+    silent_for = None if number.last_event_at is None else now - moment(number.last_event_at)
     interval: timedelta | None
-    if now - created_at >= FOLLOWED_FOR:
+    if age >= FOLLOWED_FOR:
         return None
     if status in FINAL:
-        is_fresh = status == Status.DELIVERED and last_event_at and now - last_event_at < DELIVERED_FOR
+        is_fresh = status == Status.DELIVERED and silent_for is not None and silent_for < DELIVERED_FOR
         interval = DELIVERED_INTERVAL if is_fresh else None
-    elif last_event_at is None:
-        interval = unknown_interval(now - followed_since, is_bought=is_bought)
+    elif silent_for is None:
+        interval = unknown_interval(now - (number.followed_since or now), is_bought=number.state == NumberState.BOUGHT)
     elif status in INTERVALS:
         interval = INTERVALS[Status(status)]
     else:
-        interval = NEW_INTERVAL if now - created_at < NEW_FOR else OLD_INTERVAL
+        interval = NEW_INTERVAL if age < NEW_FOR else OLD_INTERVAL
     if interval is None:
         return None
     wait = with_jitter(interval, random)
-    if last_event_at and status == Status.OUT_FOR_DELIVERY:
+    if silent_for is not None and status == Status.OUT_FOR_DELIVERY:
         wait = in_rounds(now + wait, random) - now
     return now + wait / settings.TRACKING_PACE
 
@@ -92,7 +77,7 @@ def unknown_interval(age: timedelta, *, is_bought: bool) -> timedelta | None:
     return UNKNOWN_NEW_INTERVAL if age < UNKNOWN_NEW_FOR else UNKNOWN_INTERVAL
 
 
-def in_rounds(moment: datetime, random: Callable[[], float]) -> datetime:
+def in_rounds(moment: datetime, random: Random) -> datetime:
     """Put off a moment of the night to the first half hour of the morning."""
     local = moment.astimezone(ROUNDS_ZONE)
     if ROUNDS_BEGIN_H <= local.hour < ROUNDS_END_H:
@@ -103,13 +88,13 @@ def in_rounds(moment: datetime, random: Callable[[], float]) -> datetime:
     return morning.astimezone(moment.tzinfo) + INTERVALS[Status.OUT_FOR_DELIVERY] * random()
 
 
-def next_try(*, failures: int, now: datetime, random: Callable[[], float]) -> datetime:
+def next_try(failures: int, now: datetime, random: Random = random) -> datetime:
     """Return when to ask again after so many failures in a row."""
     wait = min(FIRST_RETRY * 2 ** min(failures - 1, 16), LAST_RETRY)
     return now + with_jitter(wait, random) / settings.TRACKING_PACE
 
 
-def with_jitter(interval: timedelta, random: Callable[[], float]) -> timedelta:
+def with_jitter(interval: timedelta, random: Random) -> timedelta:
     return interval * (1 - JITTER + 2 * JITTER * random())
 
 

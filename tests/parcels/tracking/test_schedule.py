@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pytest_django.fixtures import Settings
 
+from parcels.models import NumberState, TrackingNumber
+from parcels.tracking.events import milliseconds
 from parcels.tracking.schedule import next_check, next_try
 
 NOW = datetime(2026, 11, 18, 10, tzinfo=UTC)  # 11 h in Paris
@@ -23,15 +25,13 @@ def check(
     random: float = 0.5,
 ) -> timedelta | None:
     """Return the wait until the next question; 0.5 is no jitter."""
-    moment = next_check(
-        status=status,
-        created_at=now - age,
+    number = TrackingNumber(
+        created_at=milliseconds(now - age),
         followed_since=now - followed,
-        last_event_at=now - silent if is_known else None,
-        is_bought=is_bought,
-        now=now,
-        random=lambda: random,
+        last_event_at=milliseconds(now - silent) if is_known else None,
+        state=NumberState.BOUGHT if is_bought else NumberState.REPORTED,
     )
+    moment = next_check(number, status, now, lambda: random)
     return moment - now if moment else None
 
 
@@ -107,5 +107,5 @@ def test_a_pace_shortens_all_waits(settings: Settings) -> None:
 
 
 def test_after_failures_it_is_tried_later_and_later() -> None:
-    tries = [next_try(failures=count, now=NOW, random=lambda: 0.5) - NOW for count in (1, 2, 3, 6, 7, 500)]
+    tries = [next_try(count, NOW, lambda: 0.5) - NOW for count in (1, 2, 3, 6, 7, 500)]
     assert tries == [5 * MINUTE, 10 * MINUTE, 20 * MINUTE, 160 * MINUTE, 4 * HOUR, 4 * HOUR]
