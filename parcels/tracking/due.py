@@ -1,7 +1,6 @@
 """Takes numbers whose carrier is to be asked now, each with a lease, and gives them back."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
@@ -36,21 +35,11 @@ class Outcome(StrEnum):
     NO_CONTRACT = "no_contract"
 
 
-@dataclass(frozen=True)
-class DueNumber:
-    """A number that this process may ask about until its lease ends."""
-
-    id: int
-    number: str
-    shop_id: str
-    failures: int
-
-
-def take(carrier_code: str, count: int, *, is_test: bool, without: str = "") -> list[DueNumber]:
+def take(carrier_code: str, count: int, *, is_test: bool, without: str = "") -> list[TrackingNumber]:
     """Lease of each live or test shop in turn the numbers that have been due longest, without those that others hold.
 
-    While an import or an erasure holds a parcel, its numbers are left: their answers would be lost. `without` is a shop
-    of which nothing is taken.
+    Their rows have what asking needs. While an import or an erasure holds a parcel, its numbers are left: their answers
+    would be lost. `without` is a shop of which nothing is taken.
     """
     with transaction.atomic():
         now = clock.now()
@@ -63,7 +52,7 @@ def take(carrier_code: str, count: int, *, is_test: bool, without: str = "") -> 
         shops = shops_with_due(carrier_code, now, count, is_test=is_test, without=without)
         taken = [row for _, rows in share_out(shops, count, first) for row in rows]
         numbers_of([row.pk for row in taken]).update(leased_until=now + lease(carrier_code))
-    return [DueNumber(row.pk, row.number, row.shop_id, row.failures) for row in taken]
+    return taken
 
 
 def shops_with_due(carrier_code: str, now: datetime, count: int, *, is_test: bool, without: str) -> list[str]:
@@ -101,7 +90,7 @@ def release(ids: Iterable[int]) -> None:
         numbers_of(free.values_list("pk", flat=True)).update(leased_until=None)
 
 
-def back_off(number: DueNumber, outcome: Outcome) -> None:
+def back_off(number: TrackingNumber, outcome: Outcome) -> None:
     """Put a number off after a failure, which changes nothing else."""
     failures = number.failures + 1
     numbers_of([number.id]).update(

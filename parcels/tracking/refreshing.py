@@ -22,8 +22,9 @@ from carriers.circuit_breaker import CircuitState
 from carriers.errors import CarrierError, CredentialsRejected
 from carriers.shipment import Credentials
 from carriers.tracking import Tracker, TrackingAnswer
+from parcels.models import TrackingNumber
 from parcels.tracking import due, metrics
-from parcels.tracking.due import DueNumber, Outcome
+from parcels.tracking.due import Outcome
 from parcels.tracking.limits import slots
 from parcels.tracking.recording import record_all
 from shops.contracts.accounts import others_of
@@ -39,7 +40,7 @@ logger = logging.getLogger("parcels.tracking")
 class Asked:
     """A number that was asked about, with the answer if one came."""
 
-    number: DueNumber
+    number: TrackingNumber
     outcome: Outcome
     answer: TrackingAnswer | None = None
 
@@ -142,7 +143,7 @@ class Refresh:
             connection.close()
         return outcomes
 
-    def refresh_batch(self, numbers: list[DueNumber]) -> list[str]:
+    def refresh_batch(self, numbers: list[TrackingNumber]) -> list[str]:
         """Ask about a batch and record it; return the outcomes."""
         contracts = Contracts(self.tracker, {number.shop_id for number in numbers})
         connection.close()
@@ -154,7 +155,7 @@ class Refresh:
             metrics.ASKED.labels(self.tracker.name, each.outcome).inc()
         return [each.outcome for each in asked]
 
-    def ask_all(self, numbers: Iterable[DueNumber], contracts: Contracts) -> Iterator[Asked]:
+    def ask_all(self, numbers: Iterable[TrackingNumber], contracts: Contracts) -> Iterator[Asked]:
         """Yield what was asked before the batch's time was over, the pass was stopped or the circuit breaker opened."""
         ends_at = time.monotonic() + due.BATCH_S
         refused: set[str] = set()
@@ -170,7 +171,7 @@ class Refresh:
             if self.is_over or time.monotonic() > ends_at:
                 return
 
-    def ask(self, number: DueNumber, contracts: Contracts) -> Asked | None:
+    def ask(self, number: TrackingNumber, contracts: Contracts) -> Asked | None:
         """Ask about a number; return None if the pass was stopped meanwhile."""
         others = contracts.others.get(number.shop_id, [])
         try:
@@ -185,13 +186,13 @@ class Refresh:
             return None
         return Asked(number, Outcome.KNOWN if answer.is_known else Outcome.UNKNOWN, answer)
 
-    def ask_on(self, credentials: Credentials, number: DueNumber) -> TrackingAnswer | None:
+    def ask_on(self, credentials: Credentials, number: TrackingNumber) -> TrackingAnswer | None:
         """Ask in the next slot, without a connection to the database; return None if the pass was stopped."""
         has_slot = self.slots.wait(self.stop)
         connection.close()  # the slots are kept in the database
         return self.tracker.track(number.number, credentials) if has_slot else None
 
-    def ask_with(self, accounts: Iterable[Credentials], number: DueNumber) -> TrackingAnswer | None:
+    def ask_with(self, accounts: Iterable[Credentials], number: TrackingNumber) -> TrackingAnswer | None:
         """Ask with other accounts of the shop, until one of them knows the number."""
         for credentials in accounts:
             with suppress(CarrierError):  # the contract's own account has answered
