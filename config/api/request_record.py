@@ -26,7 +26,7 @@ def record(*, route: str | None, method: str, status: int, shop_id: str | None, 
 
     The route stands for the path, which holds a tracking number; the query is left out.
     """
-    metrics.observe_request(route or "none", method, status, duration_s)
+    metrics.request_figures(route or "none", method, status).observe(duration_s)
     if route in PROBES and status == HTTPStatus.OK:
         return  # successful probes would fill a quiet log
     if shop_id:

@@ -2,7 +2,6 @@
 
 import logging
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from multiprocessing.util import Finalize
 from traceback import walk_tb
@@ -11,6 +10,7 @@ from typing import Any
 
 import sentry_sdk
 from sentry_sdk.types import Event
+from sentry_sdk.utils import walk_exception_chain
 
 # The first parts of our modules' and loggers' names. Others' messages may be put together from anything.
 MODULES = {"carriers", "config", "labels", "parcels", "shops"}
@@ -61,17 +61,9 @@ def report(record: logging.LogRecord) -> Event:
     if route := found.get("route"):
         made["transaction"] = str(route)
     if record.exc_info and record.exc_info[1]:
-        made["exception"] = {"values": [described(each) for each in reversed(list(chain(record.exc_info[1])))]}
+        chain = walk_exception_chain(record.exc_info)  # the exception, then its causes
+        made["exception"] = {"values": [described(error) for _, error, _ in chain if error][::-1]}
     return made
-
-
-def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception, then its causes as Python would show them."""
-    seen = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
 def described(error: BaseException) -> dict[str, Any]:

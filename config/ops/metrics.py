@@ -13,7 +13,7 @@ from threading import Thread
 from typing import Any
 
 from django.conf import settings
-from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, Metric
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, Info, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import MetricsHandler
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
@@ -60,10 +60,6 @@ def request_figures(route: str, method: str, status: int) -> Histogram:
     return REQUESTS.labels(route, method, status)
 
 
-def observe_request(route: str, method: str, status: int, duration_s: float) -> None:
-    request_figures(route, method, status).observe(duration_s)
-
-
 class FromDatabase(Collector):
     """Collects from the database what no process counts."""
 
@@ -80,15 +76,6 @@ class FromDatabase(Collector):
             return self.check.start().result(timeout=DATABASE_DEADLINE_S)
         except Exception:  # noqa: BLE001 - the other metrics are served all the same
             return []
-
-
-class Version(Collector):
-    """Tells the version of the service, as a label of the value 1."""
-
-    def collect(self) -> Iterable[Metric]:
-        gauge = GaugeMetricFamily("service_info", "The version of the service.", labels=["version"])
-        gauge.add_metric([settings.VERSION], 1)
-        return [gauge]
 
 
 def due_checks() -> list[Metric]:
@@ -177,11 +164,15 @@ def expose_own(host: str, port: int) -> None:
 
 def begin(registry: CollectorRegistry, host: str, port: int) -> None:
     begin_series()
-    registry.register(Version())
+    show_version(registry)
     for read in FROM_DATABASE:
         registry.register(FromDatabase(read))
     server = Server((host, port), Handler.factory(registry))
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()
+
+
+def show_version(registry: CollectorRegistry) -> None:
+    Info("service", "The version of the service.", registry=registry).info({"version": settings.VERSION})
 
 
 def begin_series() -> None:

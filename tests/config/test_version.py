@@ -5,10 +5,11 @@ import sys
 import tomllib
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from config import __version__
 from config.docs.openapi.document import generate
-from config.ops.metrics import Version
+from config.ops.metrics import show_version
 from tests.support.processes import ROOT, environment
 
 pytestmark = pytest.mark.any_database
@@ -26,5 +27,6 @@ def test_a_command_tells_it() -> None:
 
 def test_the_description_and_the_metrics_tell_it() -> None:
     assert f"version {__version__} of the service" in generate()["info"]["description"]
-    ((sample,),) = [metric.samples for metric in Version().collect()]
+    show_version(registry := CollectorRegistry())
+    ((sample,),) = [metric.samples for metric in registry.collect()]
     assert (sample.name, sample.labels) == ("service_info", {"version": __version__})
