@@ -6,20 +6,10 @@ from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext
 from django.views import defaults
-from django_stubs_ext import StrOrPromise
 
 from config.api.admin_hosts import ADMIN, is_served
-
-FORBIDDEN = (
-    gettext_lazy("Permission denied"),
-    gettext_lazy("Your account lacks the permission. Ask an administrator for it."),
-)
-NOT_FOUND = (
-    gettext_lazy("Page not found"),
-    gettext_lazy("There is nothing here: the address is wrong, or the object was deleted."),
-)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -32,13 +22,15 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     if not is_for_staff(request):
         return defaults.permission_denied(request, exception)
-    return error_page(request, HTTPStatus.FORBIDDEN, *FORBIDDEN)
+    text = gettext("Your account lacks the permission. Ask an administrator for it.")
+    return error_page(request, HTTPStatus.FORBIDDEN, gettext("Permission denied"), text)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     if not is_for_staff(request):
         return defaults.page_not_found(request, exception)
-    return error_page(request, HTTPStatus.NOT_FOUND, *NOT_FOUND)
+    text = gettext("There is nothing here: the address is wrong, or the object was deleted.")
+    return error_page(request, HTTPStatus.NOT_FOUND, gettext("Page not found"), text)
 
 
 def is_for_staff(request: HttpRequest) -> bool:
@@ -46,6 +38,6 @@ def is_for_staff(request: HttpRequest) -> bool:
     return request.path_info.startswith(ADMIN) and is_served(request) and admin.site.has_permission(request)
 
 
-def error_page(request: HttpRequest, status: int, title: StrOrPromise, text: StrOrPromise) -> HttpResponse:
+def error_page(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
     context = {**admin.site.each_context(request), "title": title, "text": text}
     return TemplateResponse(request, "staff/error.html", context, status=status).render()

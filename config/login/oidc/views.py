@@ -16,18 +16,14 @@ from requests import RequestException
 from config.login.oidc.issuer import Provider, SignOn
 
 
-def log_in(request: HttpRequest) -> HttpResponse:
-    """Lead to the issuer."""
-    return led_to_issuer(request)
-
-
 @reauthentication_required  # type: ignore[untyped-decorator]  # allauth's
 def link(request: HttpRequest) -> HttpResponse:
     """Lead to the issuer, to link the account that is logged in."""
-    return led_to_issuer(request, link=request.user.pk)
+    return log_in(request, link=request.user.pk)
 
 
-def led_to_issuer(request: HttpRequest, **state: Any) -> HttpResponse:
+def log_in(request: HttpRequest, **state: Any) -> HttpResponse:
+    """Lead to the issuer."""
     if not settings.OIDC_ISSUER:
         raise Http404
     provider, nonce = Provider(request), secrets.token_urlsafe(32)
