@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import partial
 from itertools import accumulate
 
-from django.utils.html import format_html, format_html_join
+from django.template.loader import render_to_string
 
 from carriers import CARRIERS
 from carriers.alpha import refusals as alpha
@@ -74,19 +74,12 @@ def products_of(carrier: str) -> str:
 
 def codes() -> str:
     """List the error codes; those that differ only in the carrier share an item."""
-    groups: dict[tuple[int, str, str], list[ErrorEntry]] = {}
+    groups: dict[tuple[int, str, str], list[str]] = {}
     for entry in CODES.values():
-        groups.setdefault((entry.statuses[0], cause_of_any_carrier(entry), entry.remedy), []).append(entry)
-    return definitions(
-        (
-            format_html(
-                '<span class="codes">{}</span>',
-                format_html_join(" ", '<code id="{0}">{0}</code>', ((entry.code,) for entry in group)),
-            ),
-            (status,),
-            (cause, what_to_do(remedy)),
-        )
-        for (status, cause, remedy), group in groups.items()
+        groups.setdefault((entry.statuses[0], cause_of_any_carrier(entry), entry.remedy), []).append(entry.name)
+    return errors(
+        {"statuses": [status], "codes": names, "cause": cause, "remedy": remedy}
+        for (status, cause, remedy), names in groups.items()
     )
 
 
@@ -96,31 +89,11 @@ def cause_of_any_carrier(entry: ErrorEntry) -> str:
 
 
 def plain_errors() -> str:
-    return definitions(
-        (
-            format_html('<q id="{}">{}</q>', error.name, error.example_message()),
-            error.statuses,
-            (error.cause, what_to_do(error.remedy)),
-        )
-        for error in PLAIN_ERRORS.values()
-    )
+    return errors(PLAIN_ERRORS.values())
 
 
-def definitions(rows: Iterable[tuple[str, Iterable[int], Iterable[str]]]) -> str:
-    """Make a definition list: terms with their statuses and descriptions."""
-    return format_html(
-        '<dl class="errors">\n{}</dl>', format_html_join("", "{}", ((definition(*row),) for row in rows))
-    )
-
-
-def definition(term: str, statuses: Iterable[int], lines: Iterable[str]) -> str:
-    badges = format_html_join(" ", '<span class="status">{}</span>', ((int(status),) for status in statuses))
-    description = format_html_join("", "<dd>{}</dd>\n", ((line,) for line in lines))
-    return format_html("<div>\n<dt>{} {}</dt>\n{}</div>\n", badges, term, description)
-
-
-def what_to_do(remedy: str) -> str:
-    return format_html("<strong>What to do:</strong> {}", remedy)
+def errors(found: Iterable[object]) -> str:
+    return render_to_string("docs/errors.html", {"errors": found}).strip()
 
 
 def provoked() -> str:
