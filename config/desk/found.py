@@ -16,19 +16,19 @@ from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.templatetags.parcel_page import late_label, moment
 from parcels.tracking.events import milliseconds
 from shops.staff import days
-from shops.staff.pages import address_of
+from shops.staff.pages import page_of
 
 BATCH: Final = 1000
 SEARCHED_AT_ONCE: Final = 50  # numbers that no parcel has are looked for in labels
 TOLERANCE_KG: Final = Decimal("0.01")
-OF_PARCEL: Final = (
-    *("number", "state", "label", "parcel_id", "created_at", "parcel__last_status", "parcel__carrier_code"),
-    *("parcel__handed_in_at", "parcel__shop__name", "parcel__order_number"),
-    *("parcel__estimated_delivery_date_window", "parcel__delivery_date", "parcel__is_withdrawn"),
+OF_NUMBER: Final = (
+    *("number", "state", "label", "parcel__last_status", "parcel__carrier_code", "parcel__handed_in_at"),
+    *("parcel__shop__name", "parcel__order_number", "parcel__is_withdrawn"),
+    *("parcel__estimated_delivery_date_window", "parcel__delivery_date"),
 )
 OF_LABEL: Final = (
-    *("id", "state", "created_at", "finished_at", "cancel_requested_at", "weights_kg", "tracking_numbers"),
-    *("cancelled_numbers", "shop__name", "carrier_code", "order_id"),
+    *("state", "finished_at", "cancel_requested_at", "weights_kg", "tracking_numbers", "cancelled_numbers"),
+    *("shop__name", "carrier_code", "order_id"),
 )
 FOUND, MISSING = gettext_noop("Found"), gettext_noop("Not found")
 NOT_OURS, TWICE = gettext_noop("Billed and not ours"), gettext_noop("Billed twice")
@@ -114,51 +114,48 @@ def chunks(values: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 def look_up(numbers: set[str]) -> dict[str, Result]:
     """Find live shops' numbers: on the newest parcel with each, else on a label, by a number of its or its id."""
-    rows: dict[str, tuple[Any, ...]] = {}
-    own = TrackingNumber.objects.live().filter(number__in=numbers).order_by("created_at", "parcel_id")
-    for row in own.values_list(*OF_PARCEL):
-        rows[row[0]] = row
-    wanted = {row[2] or row[3] for row in rows.values()} | (numbers - rows.keys())
-    bought = ShippingLabel.objects.live()
-    labels = {row[0]: row for row in bought.filter(pk__in=wanted).order_by().values_list(*OF_LABEL)}
-    found = {number: of_parcel(row, labels.get(row[2] or row[3])) for number, row in rows.items()}
-    found |= {number: of_label(number, labels[number]) for number in numbers - rows.keys() if number in labels}
+    own = TrackingNumber.objects.live().filter(number__in=numbers).select_related("parcel__shop").only(*OF_NUMBER)
+    rows = {row.number: row for row in own.order_by("created_at", "parcel_id")}
+    others = numbers - rows.keys()
+    bought = ShippingLabel.objects.live().select_related("shop").only(*OF_LABEL)
+    labels = bought.in_bulk({row.label or row.parcel_id for row in rows.values()} | others)
+    found = {number: of_parcel(row, labels.get(row.label or row.parcel_id)) for number, row in rows.items()}
+    found |= {number: of_label(number, labels[number]) for number in others if number in labels}
     for some in chunks(numbers - found.keys(), SEARCHED_AT_ONCE):
-        for row in bought.with_tracking_number(*some).order_by("id").values_list(*OF_LABEL):
-            found |= {number: of_label(number, row) for number in some if number in row[6]}
+        for label in bought.with_tracking_number(*some).order_by("id"):
+            found |= {number: of_label(number, label) for number in some if number in label.tracking_numbers}
     return found
 
 
-def of_parcel(row: tuple[Any, ...], label: tuple[Any, ...] | None) -> Result:
-    number, state, _label, parcel_id, _created, status, carrier, handed_in_at, shop, order, *promise = row
-    known = of_label(number, label) if label else Result(number, FOUND)
-    known.status, known.shop, known.carrier, known.order = status or "", shop, carrier, order or known.order
-    known.handed_in_at = moment(handed_in_at)
-    window, delivered_at, is_withdrawn = promise
-    parcel = Parcel(estimated_delivery_date_window=window, delivery_date=delivered_at, is_withdrawn=is_withdrawn)
+def of_parcel(row: TrackingNumber, label: ShippingLabel | None) -> Result:
+    parcel = row.parcel
+    known = of_label(row.number, label) if label else Result(row.number, FOUND)
+    known.status, known.shop, known.carrier = parcel.last_status or "", parcel.shop.name, parcel.carrier_code
+    known.order = parcel.order_number or known.order
+    known.handed_in_at = moment(parcel.handed_in_at)
     known.late = late_label(parcel)
-    known.is_cancelled = known.is_cancelled or state == NumberState.CANCELLED
-    known.page = address_of("parcels.parcel", parcel_id)
+    known.is_cancelled = known.is_cancelled or row.state == NumberState.CANCELLED
+    known.page = page_of(parcel)
     return known
 
 
-def of_label(number: str, row: tuple[Any, ...]) -> Result:
-    label_id, state, _created, finished_at, cancel_requested_at, weights, numbers, cancelled, shop, carrier, order = row
-    is_cancelled = state == LabelState.CANCELLED or number in cancelled
-    places = [place for place, each in enumerate(numbers) if each == number and place < len(weights)]
+def of_label(number: str, label: ShippingLabel) -> Result:
+    numbers, is_generated = label.tracking_numbers, label.state == LabelState.GENERATED
+    is_cancelled = label.state == LabelState.CANCELLED or number in label.cancelled_numbers
+    weights = [weight for each, weight in zip(numbers, label.weights_kg, strict=False) if each == number]
     return Result(
         number=number,
         outcome=FOUND,
-        status="" if state == LabelState.GENERATED else state,
-        label=label_id,
-        shop=shop,
-        carrier=carrier,
-        order=order,
-        bought_at=finished_at if numbers else None,
-        cancelled_at=cancel_requested_at if is_cancelled else None,
+        status="" if is_generated else label.state,
+        label=label.id,
+        shop=label.shop.name,
+        carrier=label.carrier_code,
+        order=label.order_id,
+        bought_at=label.finished_at if numbers else None,
+        cancelled_at=label.cancel_requested_at if is_cancelled else None,
         is_cancelled=is_cancelled,
-        weight_kg=Decimal(weights[places[0]]) if places else None,
-        page=address_of("labels.shippinglabel", label_id),
+        weight_kg=Decimal(weights[0]) if weights else None,
+        page=page_of(label),
     )
 
 
