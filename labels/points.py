@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from prometheus_client import Counter
 from rest_framework.exceptions import ValidationError
 
 from carriers import shipping_day
@@ -18,6 +17,7 @@ from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.pickup_points import SEARCH_FRESH_S, FoundPoints, PointQuery
 from carriers.products import PRODUCTS
 from carriers.shipment import PickupPoint
+from labels import metrics
 from labels.order_rules import day_in, late_faults
 from labels.orders import check_product, credentials_on
 from labels.serializers import as_number
@@ -38,11 +38,6 @@ DEFAULT_COUNTRY: Final = "FR"
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 USUAL_ORIGIN = "FR"  # of a shop without a sender address
 USUAL_KG = Decimal(1)  # of a parcel whose weight is not said
-SEARCHES = Counter(
-    "pickup_point_searches_total",
-    "Searches for pickup points that were answered, by where the answer came from.",
-    ["carrier", "source"],
-)
 
 
 class WeightParameter(StringField):
@@ -135,7 +130,7 @@ def find(*, shop_id: str, sender_address: dict[str, str] | None, search: dict[st
     except CarrierError as error:
         raise CarrierFailedError(error) from error
     if not contract.is_test:
-        SEARCHES.labels(product.carrier, source_of(found, began_at=began_at)).inc()
+        metrics.POINT_SEARCHES.labels(product.carrier, source_of(found, began_at=began_at)).inc()
     return found
 
 

@@ -24,7 +24,7 @@ from carriers.circuit_breaker import CircuitState
 from carriers.errors import CredentialsRejected
 from config.ops.background_check import Check
 from config.ops.log_writer import DROPPED, NO_ROOM, NOT_WRITTEN
-from labels.lifecycle.metrics import PURCHASES, UNRECORDED, VANISHED_ROWS
+from labels.metrics import PURCHASES, UNRECORDED, VANISHED_ROWS
 from labels.models import UNFINISHED, LabelState, ShippingLabel
 from parcels.tracking import metrics as tracking_metrics
 from parcels.tracking.due import Outcome, oldest_due_s

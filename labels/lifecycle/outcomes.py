@@ -11,7 +11,7 @@ from django.db import transaction
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.http.messages import UnreadableError
 from carriers.shipment import PurchasedLabel
-from labels.lifecycle import metrics
+from labels import metrics
 from labels.lifecycle.db_retry import DATABASE_ERRORS, with_db_retry
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle.states import Event, move

@@ -23,8 +23,9 @@ from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, Re
 from carriers.http.connections import Deadline
 from carriers.observer import calls_for
 from carriers.shipment import PurchasedLabel, Shipment
+from labels import metrics
 from labels.idempotency import IdempotencyKey
-from labels.lifecycle import metrics, outcomes
+from labels.lifecycle import outcomes
 from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, is_away, retry_deadline
 from labels.lifecycle.errors import PurchaseFailedError
 from labels.models import LabelState, ShippingLabel

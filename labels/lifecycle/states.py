@@ -12,7 +12,8 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 
-from labels.lifecycle import metrics, parcels
+from labels import metrics
+from labels.lifecycle import parcels
 from labels.models import IN_CANCELLATION, OPEN, OVER, STORED, LabelState, ShippingLabel
 from labels.pdfs import receipts
 from shops.db import clock

@@ -1,4 +1,4 @@
-"""Prometheus metrics of purchases."""
+"""Prometheus metrics of purchases, and of searches for pickup points."""
 
 from prometheus_client import Counter
 
@@ -13,4 +13,9 @@ TRANSITIONS = Counter(
 UNRECORDED = Counter("labels_unrecorded_total", "Labels that were bought and could not be recorded.", ["carrier"])
 VANISHED_ROWS = Counter(
     "label_rows_vanished_total", "Rows that the database had lost, written again by their purchase.", ["carrier"]
+)
+POINT_SEARCHES = Counter(
+    "pickup_point_searches_total",
+    "Searches for pickup points that were answered, by where the answer came from.",
+    ["carrier", "source"],
 )
