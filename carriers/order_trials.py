@@ -7,15 +7,19 @@ from datetime import date
 from enum import StrEnum
 
 from carriers.errors import CarrierUnavailable, Rejected
+from carriers.products import PRODUCTS
 from carriers.shipment import Party, PickupPoint, Shipment
+
+ANYWHERE = "0"  # the postal code of no place, so of none with customs of its own
 
 
 def destination(shipment: Shipment, point: PickupPoint | None) -> Party:
-    """Return the recipient at the place that the parcels go to."""
-    if point is None:
-        return shipment.recipient
-    place = {"zip_code": point.zip_code, "city": point.city, "country_code": point.country_code}
-    return replace(shipment.recipient, **place)
+    """Return the recipient at the place that the parcels go to: as long as a point is not known, in its country."""
+    if point:
+        place = {"zip_code": point.zip_code, "city": point.city, "country_code": point.country_code}
+        return replace(shipment.recipient, **place)
+    is_to_point = PRODUCTS[shipment.product_code].needs_pickup_point
+    return replace(shipment.recipient, zip_code=ANYWHERE) if is_to_point else shipment.recipient
 
 
 class Stage(StrEnum):

@@ -4,6 +4,7 @@ The validated body has the names of the row's columns, as `LabelOrderSerializer`
 """
 
 import logging
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -13,6 +14,7 @@ from rest_framework.exceptions import ValidationError
 from carriers import CARRIERS
 from carriers.customs import customs_of
 from carriers.errors import CredentialsRejected
+from carriers.order_trials import destination
 from carriers.products import PRODUCTS
 from carriers.shipment import DEFAULT_FORMAT, Credentials, Customs, CustomsItem, Package, Shipment
 from labels.idempotency import IdempotencyKey
@@ -135,5 +137,6 @@ def declared(customs: dict[str, Any], contract: CarrierContract) -> Customs:
 
 def check_customs(carrier_code: str, ordered: Shipment) -> None:
     """Raise RequestRejected where the destination needs a declaration and there is none, or its goods don't fit."""
+    ordered = replace(ordered, recipient=destination(ordered, None))
     if customs := customs_of(carrier_code, ordered):
         CARRIERS[carrier_code].goods_by_parcel(carrier_code, ordered, customs)

@@ -13,6 +13,7 @@ from carriers.beta.customs import Declaration, check_duties, declarations, is_dd
 from carriers.beta.parties import CARRIER, LINE_LENGTH
 from carriers.errors import CarrierError, CarrierUnavailable, RequestRejected
 from carriers.http.messages import Request
+from carriers.order_trials import destination
 from carriers.products import BETA_OVERSEAS, MAINLAND, PRODUCTS, Product
 from carriers.shipment import Credentials, Package, PickupPoint, Shipment
 from carriers.shipping_day import shipping_day
@@ -38,7 +39,7 @@ def bodies(shipment: Shipment, point: PickupPoint | None = None) -> list[Json]:
     """
     product = PRODUCTS[shipment.product_code]
     if product.needs_pickup_point:
-        recipient = shipment.recipient
+        recipient = destination(shipment, point)
         recipient = parties.at_point(recipient, point) if point else parties.before_look_up(recipient)
         shipment = replace(shipment, recipient=recipient)
     parts: list[Any] = all_of(

@@ -127,6 +127,16 @@ def test_the_country_of_the_label_is_alpha_2(serve: Serve, asked: str, answered:
     assert sent(carriers.shipping, "recipientValue")["recipientCountry"] == asked
 
 
+@pytest.mark.parametrize("point_zip", ["78224", "78266"])
+def test_customs_go_by_the_relays_place(serve: Serve, point_zip: str) -> None:
+    carriers = Carriers(serve, http(alpha_point(abroad="DE", codePostal=point_zip)))
+    order = {"recipient": {"country_code": "DE", "zip_code": "78266"}, "customs": None}
+    if point_zip == "78266":
+        assert carriers.refuse(RequestRejected, RELAY_ABROAD, **order).field == "customs"
+    else:
+        carriers.buy(RELAY_ABROAD, **order)
+
+
 def test_a_recipients_company_is_not_the_relays_name(serve: Serve) -> None:
     carriers = Carriers(serve, http(alpha_point(adresse2="Hall B")))
     carriers.buy(recipient={"company": "Atelier Nord"})

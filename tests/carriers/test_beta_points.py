@@ -386,6 +386,12 @@ def test_customs_go_by_the_points_place(serve: Serve) -> None:
     assert "customsDeclarations" in bodies(services.labels)[0]["letter"]
 
 
+def test_no_customs_are_needed_to_a_point_in_the_union_for_a_customer_outside_it(serve: Serve) -> None:
+    services = Services(serve, [http(answer_file("beta_points.json"), content_type=JSON)])
+    services.client.create_label(shipment(EUROPE, recipient={"zip_code": "35002"}, customs=None), BETA)
+    assert "customsDeclarations" not in bodies(services.labels)[0]["letter"]
+
+
 # The sandbox
 
 

@@ -15,6 +15,7 @@ from tests.labels.bad_orders import NUL, REQUIRED, assert_refused, changed
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.orders import RECIPIENT, SENDER, Json, order, post, weighing
 from tests.support.api import Caller, assert_error
+from tests.support.paths import SHIPMENTS
 
 pytestmark = pytest.mark.any_database
 
@@ -132,6 +133,24 @@ def test_places_outside_the_customs_union_need_a_declaration_too(
     said = assert_coded(post(buyer, order("alpha_rapide_eco", destination=place)), 400, "ALPHA_REQUEST_REJECTED")
     assert said.startswith("customs: is required for ES")
     assert sandbox.calls() == 0
+
+
+@pytest.mark.parametrize(
+    ("home", "point", "needs_customs"),
+    [("35002", "840101", False), ("28012", "840102", True), ("35002", "840102", True)],
+)
+def test_of_a_pickup_product_the_points_place_decides(
+    home: str, point: str, needs_customs: bool, buyer: Caller, sandbox: Sandbox
+) -> None:
+    CarrierContract.objects.update(customs_description="", customs_value_eur=None, customs_hs_code="")
+    place = {"countryCode": "ES", "zip": home, "city": "Madrid"}
+    body = order("beta_point_retrait_europe", destination=place, pickupPointCode=point)
+    checked, bought = post(buyer, body, path=f"{SHIPMENTS}/check").json(), post(buyer, body)
+    assert (checked["ok"], bought.status_code) == ((False, 400) if needs_customs else (True, 201))
+    assert (checked["customsRequired"], sandbox.calls()) == (needs_customs, not needs_customs)
+    if needs_customs:
+        assert [problem["field"] for problem in checked["problems"]] == ["customs"]
+        assert assert_coded(bought, 400, "BETA_REQUEST_REJECTED").startswith("customs: is required for ES")
 
 
 def test_a_changed_declaration_is_another_body(buyer: Caller, shipments: list[Shipment]) -> None:
