@@ -22,6 +22,11 @@ class Request:
     headers: Mapping[str, str]  # keys in lower case
     body: bytes
 
+    @property
+    def operation(self) -> str:
+        """The last part of the path, of beta's services."""
+        return self.path.rpartition("/")[2]
+
 
 def whole(response: "Response", connection: socket.socket, _: Wait) -> None:
     """Send all at once: head and body apart would wait for each other's acknowledgement."""

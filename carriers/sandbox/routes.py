@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from string import Template
 from urllib.parse import urlsplit
@@ -41,19 +40,12 @@ PATHS = {
 }
 HELP = Template(Path(__file__).with_name("help.txt").read_text(encoding="utf-8"))
 BETA: dict[str, Callable[[State, Request], Response]] = {
-    **{
-        f"{PATHS['BETA_POINTS_URL']}/{operation}": partial(answer_beta_points, operation=operation)
-        for operation in (SEARCH, LOOK_UP)
-    },
+    **{f"{PATHS['BETA_POINTS_URL']}/{operation}": answer_beta_points for operation in (SEARCH, LOOK_UP)},
     PATHS["BETA_ACCOUNT_URL"]: answer_information,
     PATHS["BETA_DELIVERY_URL"]: answer_delivery,
     PATHS["BETA_TRACKING_URL"]: answer_timeline,
     **{f"/beta/{version}/{DEPOSIT_SLIP}": answer_deposit_slip for version in BLOCKS},
-    **{
-        f"/beta/{version}/{operation}": partial(answer_beta, operation=operation, block=block)
-        for version, block in BLOCKS.items()
-        for operation in (BUY, CHECK)
-    },
+    **{f"/beta/{version}/{operation}": answer_beta for version in BLOCKS for operation in (BUY, CHECK)},
 }
 
 
@@ -64,7 +56,7 @@ def _answer_beta(state: State, request: Request) -> Response:
     try:
         return BETA[request.path](state, request)
     except MalformedError as error:
-        status = 422 if request.path.endswith(CHECK) else 400
+        status = 422 if request.operation == CHECK else 400
         return json_response({"error": "Bad Request", "message": str(error)}, status)
 
 

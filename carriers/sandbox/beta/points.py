@@ -50,7 +50,8 @@ KEPT: dict[str, Callable[[PickupPoint], bool]] = {
 Fields = dict[str, str]
 
 
-def answer_points(state: State, request: Request, *, operation: str) -> Response:
+def answer_points(state: State, request: Request) -> Response:
+    operation = request.operation
     try:
         fields = _read_fields(request, (*CREDENTIALS, *FIELDS[operation]))
         _validate_credentials(fields)

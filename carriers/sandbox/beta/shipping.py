@@ -41,7 +41,7 @@ class Order:
         return letter
 
 
-def answer_beta(state: State, request: Request, *, operation: str, block: str) -> Response:
+def answer_beta(state: State, request: Request) -> Response:
     body = read_request(request, tables.REQUEST)
     api_key = request.headers.get("apikey", "")
     violations = validate_request(body, api_key)
@@ -51,11 +51,12 @@ def answer_beta(state: State, request: Request, *, operation: str, block: str) -
         validate_followers(link, state.ledger, account, violations)
     if violations.errors:
         # A check answers a wrong key or a closed account with another status.
-        is_forbidden = operation == CHECK and violations.errors[0][0] in WRONG
+        is_forbidden = request.operation == CHECK and violations.errors[0][0] in WRONG
         return answers.refused(violations.errors, 403 if is_forbidden else 400)
     page_format = tables.FORMATS[body["outputFormat"]["outputPrintingType"]]
+    block = BLOCKS[request.path.split("/")[-2]]
     order = Order(body, account, link, page_format, violations.warnings, block)
-    return _perform(state, order, operation)
+    return _perform(state, order, request.operation)
 
 
 def _perform(state: State, order: Order, operation: str) -> Response:
@@ -83,7 +84,8 @@ def _make(state: State, order: Order, fault: Fault) -> Response:
     state.sell([parcel], order.account, fault)
     if fault.name == "warning":
         order = replace(order, warnings=[*order.warnings, (answers.SHAPE_CODE, "SANDBOX: line2 is cut")])
-    return answers.multipart(_infos(order, parcel.label), _documents(parcel, fault.name))
+    made = {"parcelNumber": parcel.number, "parcelNumberPartner": None, "pdfUrl": None, "fields": None}
+    return answers.multipart({"messages": _messages(order), order.block: made}, _documents(parcel, fault.name))
 
 
 def _parcel(order: Order, number: str) -> Parcel:
@@ -93,16 +95,6 @@ def _parcel(order: Order, number: str) -> Parcel:
         customs_form=customs_form(order.body),
         misrouted_by=misrouted_by(order.letter),
     )
-
-
-def _infos(order: Order, label: Label) -> answers.Message:
-    made = {
-        "parcelNumber": label.tracking_number,
-        "parcelNumberPartner": None,
-        "pdfUrl": None,
-        "fields": None,
-    }
-    return {"messages": _messages(order), order.block: made}
 
 
 def _documents(parcel: Parcel, fault: str) -> list[tuple[str, bytes]]:
