@@ -12,18 +12,6 @@ FRENCH, INTER, BY_SERVICE = (
     "recherchePointChronopost", "recherchePointChronopostInter", "recherchePointChronopostInterParService",
 )  # fmt: skip
 DETAIL, DETAIL_INTER = "rechercheDetailPointChronopost", "rechercheDetailPointChronopostInter"
-_SEARCH = (
-    "accountNumber", "password", "address", "zipCode", "city", "countryCode", "type", "productCode", "service",
-    "weight", "shippingDate", "maxPointChronopost", "maxDistanceSearch", "holidayTolerant",
-)  # fmt: skip
-_DETAIL = ("accountNumber", "password", "identifiant")
-CHILDREN = {
-    FRENCH: _SEARCH,
-    INTER: (*_SEARCH, "language", "version"),
-    BY_SERVICE: (*_SEARCH, "serviceList", "language", "version"),
-    DETAIL: _DETAIL,
-    DETAIL_INTER: (*_DETAIL, "countryCode", "language", "version"),
-}
 # Overseas countries are alpha-3 here, in requests and in the answers' `codePays`.
 ALPHA_3 = {
     "BL": "BLM", "GF": "GUF", "GP": "GLP", "MF": "MAF", "MQ": "MTQ", "NC": "NCL", "PF": "PYF", "PM": "SPM",

@@ -30,7 +30,7 @@ def answer_points(state: State, request: Request) -> Response:
 
 def _fields(message: soap.Message) -> Fields:
     """Return the children by name: all are optional, and a mistake in them is a business error."""
-    known = point_tables.CHILDREN[message.operation]
+    known = soap.CHILDREN[message.operation]
     fields = soap.leaves(message.children, known, message.operation)
     try:
         validate_credentials(fields.get("accountNumber", ""), fields.get("password", ""))

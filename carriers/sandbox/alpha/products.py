@@ -16,17 +16,7 @@ from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response
 from carriers.sandbox.state import State
 
-LIST = "calculateProducts"
-CHILDREN = (
-    "accountNumber", "password", "depCountryCode", "depZipCode", "arrCountryCode", "arrZipCode", "arrCity", "type",
-    "weight",
-)  # fmt: skip
-OPTIONAL = ("height", "length", "width", "shippingDate")
-TIME = "calculateDeliveryTime"
-TIME_CHILDREN = (
-    "depCountryCode", "depZipCode", "arrCountryCode", "arrZipCode", "arrCity", "productCode", "type", "service",
-    "shippingDate",
-)  # fmt: skip
+LIST, TIME = "calculateProducts", "calculateDeliveryTime"
 # Mayotte has another code here, Monaco is France, and Saint-Martin is asked for as Saint-Pierre.
 WRITTEN = {"YT": "YO", "MC": "FR", "MF": "PM"}
 DAYS = {"1": 1, "2": 1, "16": 1, "4I": 0, "44": 3, "17": 4}
@@ -42,7 +32,7 @@ def answer_products(state: State, request: Request) -> Response:
 
 
 def _list(state: State, message: soap.Message) -> Response:
-    fields = message.fields(*CHILDREN, optional=OPTIONAL)
+    fields = message.fields()
     empty = next((name for name, value in fields.items() if not value), None)
     if empty:
         raise _refusal(EMPTY, empty)
@@ -75,7 +65,7 @@ def _country(code: str) -> str:
 
 
 def _time(state: State, message: soap.Message) -> Response:
-    fields = message.fields(*TIME_CHILDREN)
+    fields = message.fields()
     empty = next((name for name, value in fields.items() if not value and name != "arrCity"), None)
     if empty or not re.fullmatch(r"\d{5}", fields["depZipCode"]):
         raise _refusal(EMPTY, empty or "depZipCode")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from carriers.sandbox.alpha import tables
-from carriers.sandbox.alpha.soap import Message, SoapError, fields_of, leaf_text
+from carriers.sandbox.alpha.soap import CHILDREN, Message, SoapError, fields_of, leaf_text
 
 Fields = dict[str, str]
 
@@ -31,8 +31,9 @@ class Shipment:
 def read_shipment(message: Message) -> Shipment:
     """Return the shipment; SoapError for a child that is unknown, out of order or wrongly repeated."""
     names = [name for name, _ in message.children]
-    if not set(names) <= set(tables.CHILDREN) or names != sorted(names, key=tables.CHILDREN.index):
-        raise SoapError(f"Unmarshalling Error: expected, in this order: {', '.join(tables.CHILDREN)}")
+    known = CHILDREN[message.operation]
+    if not set(names) <= set(known) or names != sorted(names, key=known.index):
+        raise SoapError(f"Unmarshalling Error: expected, in this order: {', '.join(known)}")
     for name in set(names) - tables.REPEATABLE:
         if names.count(name) > 1:
             raise SoapError(f"Unmarshalling Error: {name} is not repeated")

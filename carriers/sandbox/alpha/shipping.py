@@ -110,7 +110,7 @@ def _lines(block: Fields, prefix: str) -> tuple[str, ...]:
 
 def _reprint(state: State, message: soap.Message) -> Response:
     """Print all labels of a reservation again; a parcel's number is no reservation's."""
-    fields = message.fields("numberSearch", "mode", "accountNumber", "password")
+    fields = message.fields()
     number, mode, account = fields["numberSearch"], fields["mode"], fields["accountNumber"]
     validate_credentials(account, fields["password"])
     if mode not in FORMATS:

@@ -7,12 +7,17 @@ from xml.etree import ElementTree as ET  # for building only
 import defusedxml
 from defusedxml.ElementTree import fromstring
 
+from carriers.sandbox.data import rows
 from carriers.sandbox.http import Request, Response
 
 # The content of a response's element: text, or further elements. A list, because elements repeat.
 Tree = str | list[tuple[str, "Tree"]]
 Elements = list[tuple[str, Tree]]
 
+# The children of each operation, in the order of the WSDL; those that may be left out come last.
+_OPERATIONS = rows("alpha/operations.csv")
+CHILDREN = {row["operation"]: tuple(row["children"].split()) for row in _OPERATIONS}
+OPTIONAL = {row["operation"]: tuple(row["optional"].split()) for row in _OPERATIONS}
 ENVELOPE = "http://schemas.xmlsoap.org/soap/envelope/"
 CONTENT_TYPE = "text/xml; charset=utf-8"
 UNDOCUMENTED = "SANDBOX: undocumented error"
@@ -45,10 +50,10 @@ class Message:
     operation: str
     children: tuple[tuple[str, ET.Element], ...]
 
-    def fields(self, *expected: str, optional: tuple[str, ...] = ()) -> dict[str, str]:
-        """Return the texts by name of an operation whose children are exactly these leaves, in this order."""
-        names = tuple(name for name, _ in self.children)
-        if names != (*expected, *(name for name in optional if name in names)):
+    def fields(self) -> dict[str, str]:
+        """Return the texts by name of an operation whose children are exactly its leaves, in their order."""
+        names, expected = tuple(name for name, _ in self.children), CHILDREN[self.operation]
+        if names != (*expected, *(name for name in OPTIONAL[self.operation] if name in names)):
             raise SoapError(f"Unmarshalling Error: expected elements are {', '.join(expected)} in this order")
         return {name: leaf_text(element) for name, element in self.children}
 

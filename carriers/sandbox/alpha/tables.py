@@ -12,10 +12,6 @@ SHIPPING = "http://cxf.shipping.soap.chronopost.fr/"
 TRACKING = "http://cxf.tracking.soap.chronopost.fr/"
 QUICKCOST = "http://cxf.quickcost.soap.chronopost.fr/"
 POINTS = "http://cxf.rechercheBt.soap.chronopost.fr/"
-CHILDREN = (
-    "headerValue", "shipperValue", "customerValue", "recipientValue", "refValue", "skybillValue",
-    "skybillParamsValue", "password", "modeRetour", "numberOfParcel", "version", "multiParcel",
-)  # fmt: skip
 REPEATABLE = frozenset({"shipperValue", "recipientValue", "refValue", "skybillValue"})
 MOST_PARCELS = 100
 MOST_INSURED_CENTS = 2_000_000

@@ -31,7 +31,7 @@ def answer_tracking(state: State, request: Request) -> Response:
 
 
 def _search(state: State, message: soap.Message) -> Response:
-    fields = _fields(message, "sendersRef")
+    fields = _fields(message)
 
     def search(_: Fault) -> Response:
         found = _visible(state, message, fields["sendersRef"], fields["accountNumber"])[:MOST_FOUND]
@@ -41,7 +41,7 @@ def _search(state: State, message: soap.Message) -> Response:
 
 
 def _cancel(state: State, message: soap.Message) -> Response:
-    fields = _fields(message, "skybillNumber")
+    fields = _fields(message)
     number = fields["skybillNumber"]
     purchase = state.ledger.purchase("alpha", number)
     reference = purchase.reference if purchase else ""
@@ -71,7 +71,7 @@ def _visible(state: State, message: soap.Message, reference: str, account: str) 
 
 def _track(state: State, message: soap.Message) -> Response:
     """List a parcel's events, none for a number that is unknown; no credentials are needed."""
-    fields = message.fields("language", "skybillNumber")
+    fields = message.fields()
     language, number = fields["language"], fields["skybillNumber"]
     if language not in LANGUAGES or not number:
         raise soap.refusal(tables.MESSAGES, SYSTEM_ERROR)
@@ -87,7 +87,7 @@ def _track(state: State, message: soap.Message) -> Response:
 
 def _prove(state: State, message: soap.Message) -> Response:
     """Answer with a PDF of the delivery once there was one."""
-    fields = _fields(message, "skybillNumber", "pdf")
+    fields = _fields(message)
     number = fields["skybillNumber"]
     purchase = state.ledger.purchase("alpha", number)
 
@@ -112,9 +112,9 @@ def proof(number: str, delivered: Happening) -> bytes:
     return page.finished()
 
 
-def _fields(message: soap.Message, *names: str) -> dict[str, str]:
+def _fields(message: soap.Message) -> dict[str, str]:
     """Return the fields of an operation for an account, of which none may be empty."""
-    fields = message.fields("accountNumber", "password", "language", *names)
+    fields = message.fields()
     validate_credentials(fields["accountNumber"], fields["password"])
     empty = next((name for name, value in fields.items() if not value), None)
     if empty:

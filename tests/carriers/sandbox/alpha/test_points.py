@@ -6,15 +6,15 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from carriers.sandbox.alpha.point_tables import ALPHA_3, CHILDREN, MESSAGES
+from carriers.sandbox.alpha.point_tables import ALPHA_3, BY_SERVICE, DETAIL, DETAIL_INTER, INTER, MESSAGES
+from carriers.sandbox.alpha.point_tables import FRENCH as SEARCH
+from carriers.sandbox.alpha.soap import CHILDREN
 from carriers.sandbox.countries import OVERSEAS, PARIS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import ACCOUNT, PASSWORD, SOAP_HEADERS, Reply, envelope
 from tests.carriers.sandbox.control import arm, post
 
 POINTS = "http://cxf.rechercheBt.soap.chronopost.fr/"
-SEARCH, INTER, BY_SERVICE = list(CHILDREN)[:3]
-DETAIL, DETAIL_INTER = list(CHILDREN)[3:]
 
 
 def ask(sandbox: SandboxServer, operation: str, **changes: Any) -> Reply:

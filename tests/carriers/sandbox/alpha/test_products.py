@@ -2,7 +2,7 @@
 
 import pytest
 
-from carriers.sandbox.alpha.products import CHILDREN
+from carriers.sandbox.alpha.soap import CHILDREN
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import ACCOUNT, PASSWORD, SOAP_HEADERS, Reply, envelope
 from tests.carriers.sandbox.control import post
@@ -42,7 +42,7 @@ def test_an_account_may_lack_a_product_or_all(sandbox: SandboxServer) -> None:
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
-        *(({name: ""}, "2") for name in CHILDREN),
+        *(({name: ""}, "2") for name in CHILDREN["calculateProducts"]),
         ({"password": "000000"}, "3"),
         ({"password": "12345"}, "3"),
         ({"accountNumber": "19000030"}, "3"),
