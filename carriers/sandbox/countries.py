@@ -27,6 +27,11 @@ COUNTRIES = codes(  # ISO 3166-1 alpha-2
 )
 FRANCE = codes("FR MC")
 OVERSEAS = codes("BL GF GP MF MQ NC PF PM RE TF WF YT")
+# alpha's point service has them in this form, in requests and in the answers' `codePays`.
+ALPHA_3 = {
+    "BL": "BLM", "GF": "GUF", "GP": "GLP", "MF": "MAF", "MQ": "MTQ", "NC": "NCL", "PF": "PYF", "PM": "SPM",
+    "RE": "REU", "TF": "ATF", "WF": "WLF", "YT": "MYT",
+}  # fmt: skip
 EU = codes("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK")
 EUROPE = EU | FRANCE | codes("AD AL BA CH GB GG GI IM IS JE LI MD ME MK NO RS SM TR UA VA")
 # alpha asks for no customs description here: the EU, Monaco and the EU's outermost regions.

@@ -2,9 +2,8 @@
 
 from datetime import date, datetime, time
 
-from carriers.sandbox.alpha.point_tables import ALPHA_3
 from carriers.sandbox.alpha.soap import Elements, Tree
-from carriers.sandbox.countries import PARIS
+from carriers.sandbox.countries import ALPHA_3, PARIS
 from carriers.sandbox.pickup_points import PickupPoint
 
 

@@ -1,26 +1,37 @@
-"""alpha's pickup point service: searches the relays of a place, looks one up by its code."""
+"""alpha's pickup point service: searches the relays of a place, looks one up by its code.
+
+The page names 300 (an empty type or service), 302 (postal code), 306 and 307 (date), 317 (holiday tolerance), 319,
+320, 321 (weight), 601, 700 and 1500; which field each of the others belongs to is a choice.
+"""
 
 import re
 import uuid
 from datetime import datetime
 from functools import partial
 
-from carriers.sandbox.alpha import point_tables, service, soap, tables
+from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.point_answer import point_tree
-from carriers.sandbox.alpha.point_tables import BY_SERVICE, DETAIL, DETAIL_INTER, FRENCH, INTER
 from carriers.sandbox.alpha.validation import validate_credentials
-from carriers.sandbox.countries import FRANCE
+from carriers.sandbox.countries import ALPHA_3, COUNTRIES, FRANCE
 from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response
 from carriers.sandbox.pickup_points import PickupPoint, near, point_of
+from carriers.sandbox.point_rules import rules_of
 from carriers.sandbox.state import State
 
 Fields = dict[str, str]
 
+FRENCH, INTER, BY_SERVICE = (
+    "recherchePointChronopost", "recherchePointChronopostInter", "recherchePointChronopostInterParService",
+)  # fmt: skip
+DETAIL, DETAIL_INTER = "rechercheDetailPointChronopost", "rechercheDetailPointChronopostInter"
+NO_POINT, CREDENTIALS = 601, 1500
+RULES = rules_of("alpha")
+ALPHA_2 = {three: two for two, three in ALPHA_3.items()}
 LOOKED_UP_QUALITY = "0"  # a good answer all the same
 # A code that asks for an error: F0601 is error 601.
 MAGIC_CODE = re.compile(r"F(\d{4})")
-_refusal = partial(soap.refusal, point_tables.MESSAGES)
+_refusal = partial(soap.refusal, tables.POINT_MESSAGES)
 
 
 def answer_points(state: State, request: Request) -> Response:
@@ -35,13 +46,13 @@ def _fields(message: soap.Message) -> Fields:
     try:
         validate_credentials(fields.get("accountNumber", ""), fields.get("password", ""))
     except soap.RefusalError:
-        raise _refusal(point_tables.CREDENTIALS) from None
+        raise _refusal(CREDENTIALS) from None
     return {name: fields.get(name, "").strip() for name in known}
 
 
 def _search(state: State, message: soap.Message) -> Response:
     fields = _fields(message)
-    for rule in point_tables.RULES:
+    for rule in RULES:
         if rule.field in fields and (code := rule.broken_by(fields[rule.field])):
             raise _refusal(code, rule.field)
     country = _country(message.operation, fields["countryCode"])
@@ -51,18 +62,25 @@ def _search(state: State, message: soap.Message) -> Response:
     def search(_: Fault) -> Response:
         found = _found(country, fields)
         if not found:
-            raise _refusal(point_tables.NO_POINT)
+            raise _refusal(NO_POINT)
         return _answer(message, found, "2" if fields["address"] else "1")
 
     return service.perform(state, message, search, fields["city"])
 
 
+def _country_of(code: str) -> str | None:
+    """Return a request's country as alpha-2; None for one in another form than this service wants."""
+    if code in ALPHA_3 or code not in COUNTRIES | ALPHA_2.keys():
+        return None
+    return ALPHA_2.get(code, code)
+
+
 def _country(operation: str, code: str) -> str:
-    country = point_tables.country_of(code)
+    country = _country_of(code)
     if country is None:
         raise _refusal(301, "countryCode")
     if operation == FRENCH and country not in FRANCE:
-        raise _refusal(point_tables.NO_POINT)
+        raise _refusal(NO_POINT)
     return country
 
 
@@ -85,17 +103,17 @@ def _look_up(state: State, message: soap.Message) -> Response:
     fields = _fields(message)
     code = fields["identifiant"]
     magic = MAGIC_CODE.fullmatch(code)
-    if magic and int(magic[1]) in point_tables.MESSAGES:
+    if magic and int(magic[1]) in tables.POINT_MESSAGES:
         raise _refusal(int(magic[1]))
     if not code:
         raise _refusal(300, "identifiant")
     is_french = message.operation == DETAIL
-    countries = FRANCE if is_french else frozenset({point_tables.country_of(fields["countryCode"])})
+    countries = FRANCE if is_french else frozenset({_country_of(fields["countryCode"])})
 
     def look_up(_: Fault) -> Response:
         point = point_of("alpha", code)
         if point is None or point.country not in countries:
-            raise _refusal(point_tables.NO_POINT)
+            raise _refusal(NO_POINT)
         return _answer(message, [(point, 0)], LOOKED_UP_QUALITY)
 
     return service.perform(state, message, look_up, code)

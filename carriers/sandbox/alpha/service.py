@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from carriers.sandbox.alpha import point_tables, soap, tables
+from carriers.sandbox.alpha import soap, tables
 from carriers.sandbox.fault_registry import Operation
 from carriers.sandbox.http import Request, Response
 from carriers.sandbox.state import Handler, State
@@ -41,5 +41,5 @@ def _refusal(message: soap.Message, name: str) -> Response:
     """Return an operation's refusal for a fault's name or an error code."""
     if name == "soapfault":
         return soap.fault("SANDBOX: internal error", "soap:Server")
-    messages = point_tables.MESSAGES if message.namespace == tables.POINTS else tables.MESSAGES
+    messages = tables.POINT_MESSAGES if message.namespace == tables.POINTS else tables.MESSAGES
     return _refused(message, tables.refusal_named(name, messages))

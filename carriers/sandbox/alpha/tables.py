@@ -17,7 +17,7 @@ MOST_PARCELS = 100
 MOST_INSURED_CENTS = 2_000_000
 HEAVIEST_KG, HEAVIEST_RELAY_KG = 30, 20
 
-MESSAGES = error_texts("alpha")
+MESSAGES, POINT_MESSAGES = error_texts("alpha"), error_texts("alpha points")
 REFUSALS_33 = {  # code 33 by fault; the first three mean wrong credentials
     "colisacct": "Invalid accesColis account number",
     "colispwd": "Invalid accesColis password",

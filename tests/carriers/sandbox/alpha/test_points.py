@@ -6,10 +6,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from carriers.sandbox.alpha.point_tables import ALPHA_3, BY_SERVICE, DETAIL, DETAIL_INTER, INTER, MESSAGES
-from carriers.sandbox.alpha.point_tables import FRENCH as SEARCH
+from carriers.sandbox.alpha.points import BY_SERVICE, DETAIL, DETAIL_INTER, INTER
+from carriers.sandbox.alpha.points import FRENCH as SEARCH
 from carriers.sandbox.alpha.soap import CHILDREN
-from carriers.sandbox.countries import OVERSEAS, PARIS
+from carriers.sandbox.alpha.tables import POINT_MESSAGES
+from carriers.sandbox.countries import ALPHA_3, OVERSEAS, PARIS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import ACCOUNT, PASSWORD, SOAP_HEADERS, Reply, envelope
 from tests.carriers.sandbox.control import arm, post
@@ -165,7 +166,7 @@ def test_a_mistake_is_a_business_error(sandbox: SandboxServer, code: str, change
     assert reply.texts("listePointRelais") == []
 
 
-@pytest.mark.parametrize("code", MESSAGES)
+@pytest.mark.parametrize("code", POINT_MESSAGES)
 def test_every_error_can_be_provoked(sandbox: SandboxServer, code: int) -> None:
     assert ask(sandbox, DETAIL, identifiant=f"F{code:04d}").code == str(code)
     arm(sandbox, str(code), operation=DETAIL, count=1)
