@@ -41,13 +41,9 @@ class Label:
     @property
     def printed(self) -> tuple[str, ...]:
         """Return the texts on the label, in the order of reading."""
-        texts = (self.product_code, *self.sender, *self.recipient, self.phone, self.routing, self.pickup_point)
-        return tuple(
-            filter(
-                None,
-                (*texts, self.customs, self.instructions, self.reference, self.order_reference, self.tracking_number),
-            )
-        )
+        head = (self.product_code, *self.sender, *self.recipient, self.phone, self.routing, self.pickup_point)
+        foot = (self.customs, self.instructions, self.reference, self.order_reference, self.tracking_number)
+        return tuple(filter(None, head + foot))
 
     @property
     def routing(self) -> str:
