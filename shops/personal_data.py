@@ -6,13 +6,14 @@ Each app declares its columns once; masks, exports, erasure, retention and the t
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 MASKED = "•••"
 Json = dict[str, Any]
 # The values that stand beside one: the other columns of its row, or the other members of its object.
 Beside = Mapping[str, Any]
+Part: TypeAlias = "Value | Members | Each"  # a column, or a part of a column of JSON
 
 
 class Kind(StrEnum):
@@ -28,19 +29,6 @@ class Kind(StrEnum):
     DOCUMENT = "document"
 
 
-class Part(Protocol):
-    """A column, or a part of a column of JSON."""
-
-    def masked(self, value: Any, beside: Beside) -> Any:
-        """Return the value as those see it who may not see customers."""
-
-    def erased(self, value: Any) -> Any:
-        """Return what an erasure leaves of the value."""
-
-    def values(self, path: str) -> Iterator[tuple[str, "Value"]]:
-        """Yield each personal value with its path."""
-
-
 @dataclass(frozen=True)
 class Value:
     """One personal value. `standard` words a carrier's text where its code is one of the carriers' tables."""
@@ -51,16 +39,19 @@ class Value:
     standard: Callable[[Beside], str] | None = None
 
     def masked(self, value: Any, beside: Beside) -> Any:
+        """Return the value as those see it who may not see customers."""
         if not self.is_masked or not value:
             return value
         return (self.standard and self.standard(beside)) or dots(value)
 
     def erased(self, value: Any) -> Any:
+        """Return what an erasure leaves of the value."""
         if value is None:
             return None
         return list(self.left) if isinstance(self.left, tuple) else self.left
 
     def values(self, path: str) -> Iterator[tuple[str, "Value"]]:
+        """Yield each personal value with its path."""
         yield path, self
 
 
@@ -83,7 +74,7 @@ class Members:
     others: Collection[str] = ()
     unknown: Part = field(default=Value(Kind.FREE_TEXT))
 
-    def part(self, name: str) -> Part | None:
+    def part(self, name: str) -> "Part | None":
         return self.parts.get(name) or (None if name in self.others else self.unknown)
 
     def masked(self, value: Json | None, beside: Beside) -> Json | None:

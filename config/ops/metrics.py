@@ -28,9 +28,9 @@ from labels.metrics import PURCHASES, UNRECORDED, VANISHED_ROWS
 from labels.models import UNFINISHED, LabelState, ShippingLabel
 from parcels.tracking import metrics as tracking_metrics
 from parcels.tracking.due import Outcome, oldest_due_s
+from shops.api.throttling import FAILURES, REFUSALS, STAND_IN
 from shops.contracts.metrics import CALLS, show_circuit_state
 from shops.db import clock
-from shops.metrics import FAILURES, REFUSALS, STAND_IN
 from shops.webhooks import metrics as webhook_metrics
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library's own setting: each process writes its metrics there

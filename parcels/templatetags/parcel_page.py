@@ -12,8 +12,7 @@ from django.utils.translation import gettext_noop
 from parcels.models import Parcel, TrackingStatus
 from shops.staff.display_texts import NOTHING, badge, short_name, time_tag
 
-COLOURS = {
-    TrackingStatus.FULFILLED: "default",
+COLOURS: dict[str | None, str] = {
     TrackingStatus.IN_TRANSIT: "info",
     TrackingStatus.OUT_FOR_DELIVERY: "primary",
     TrackingStatus.DELIVERED: "success",
@@ -29,7 +28,7 @@ register = template.Library()
 
 @register.filter
 def colour(status: str | None) -> str:
-    return COLOURS.get(TrackingStatus(status), "default") if status in COLOURS else "default"
+    return COLOURS.get(status, "default")
 
 
 @register.simple_tag

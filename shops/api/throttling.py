@@ -16,11 +16,11 @@ from django.core.cache import caches
 from django.http import HttpRequest
 from django_ratelimit import ALL
 from django_ratelimit.core import EXPIRATION_FUDGE, _get_window, _make_cache_key
+from prometheus_client import Counter
 from redis.exceptions import RedisError
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from shops import metrics
 from shops.api.errors.exceptions import ApiError
 from shops.api.errors.plain import LIMIT_EXCEEDED
 
@@ -38,6 +38,15 @@ MAX_BLOCKED = 10_000
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 - no address to listen on; requests without an address share its window  # nosec B104
 # The counter's name as django-ratelimit has it, which makes it anew each time; a shop's is the same for a window.
 name_of = lru_cache(maxsize=10_000)(_make_cache_key)
+REFUSALS = Counter(
+    "rate_limit_refusals_total", "Requests refused with 429, by whether the shop or the address was counted.", ["group"]
+)
+STAND_IN = Counter(
+    "rate_limit_stand_in_total",
+    "Requests counted by one process alone, without the counter store.",
+    ["group"],
+)
+FAILURES = Counter("rate_limit_failures_total", "Times the counter was asked and did not answer.", ["group"])
 logger = logging.getLogger("shops.api.throttling")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -92,7 +101,7 @@ def refuse_if_blocked(request: Request) -> None:
     """Raise ApiError where this process knows that the limit of the request's address or network is used up."""
     for group, key, _ in senders(request):
         if usage := blocked.find(group, key):
-            metrics.REFUSALS.labels(group).inc()
+            REFUSALS.labels(group).inc()
             usage.check()
 
 
@@ -117,10 +126,10 @@ def count(*, group: str, key: str, limit: int | None = None, window_s: int | Non
     limit, window_s = limit or default_limit, window_s or default_window_s
     usage = shared_count(group=group, key=key, limit=limit, window_s=window_s)
     if usage is None:
-        metrics.STAND_IN.labels(group).inc()
+        STAND_IN.labels(group).inc()
         usage = in_process.count(f"{group}:{key}", limit=limit, window_s=window_s)
     if usage.is_exceeded:
-        metrics.REFUSALS.labels(group).inc()
+        REFUSALS.labels(group).inc()
     return usage
 
 
@@ -133,7 +142,7 @@ def shared_count(*, group: str, key: str, limit: int, window_s: int) -> Usage | 
         counted = count_in(caches["rate_limit"], name_of(group, ends_at, (limit, window_s), key, ALL), window_s)
     except (RedisError, OSError, ValueError):
         in_process.stands_in_until = time.monotonic() + BACK_OFF_S
-        metrics.FAILURES.labels(group).inc()
+        FAILURES.labels(group).inc()
         logger.warning("the counter store did not answer: each process counts for itself", exc_info=True)
         return None
     reset_s = max(1, ends_at - int(time.time()) + 1)  # the window's last second still belongs to it
