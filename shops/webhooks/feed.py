@@ -57,11 +57,10 @@ def read(*, shop_id: str, after: str, event_type: str, limit: int) -> Feed:
     rows = WebhookEvent.objects.for_shop(shop_id)
     scope = f"events:{shop_id}"
     last = last_of(rows)
+    behind = Q() if after == NOW else start(rows, after, scope)
     if after == NOW or last is None:
-        if after not in (NOW, ""):
-            start(rows, after, scope)
         return Feed([], signed(end(last), scope), has_more=False)
-    wanted = rows.filter(Q(start(rows, after, scope)), upto(last), **({"type": event_type} if event_type else {}))
+    wanted = rows.filter(behind, upto(last), **({"type": event_type} if event_type else {}))
     found = list(wanted.order_by("transaction_id", "id")[: limit + 1])
     if len(found) > limit:
         shown = found[:limit]
