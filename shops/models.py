@@ -12,9 +12,8 @@ from django.utils import timezone
 from shops import tokens
 from shops.contracts.accounts import CarrierAccount
 from shops.contracts.models import CarrierContract
-from shops.db.fields import KeyField
+from shops.db.fields import KeyField, new_id
 from shops.db.pacing import Pace
-from shops.ids import new_id
 from shops.staff.audit.models import AuditEntry
 from shops.staff.figures import Recount
 from shops.staff.morning import MorningMail

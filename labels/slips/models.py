@@ -7,9 +7,8 @@ from django.db import models
 from django.utils import timezone
 
 from shops.contracts.models import CARRIER_CHOICES
-from shops.db.fields import KeyField
+from shops.db.fields import KeyField, new_id
 from shops.db.querysets import ForShop
-from shops.ids import new_id
 from shops.models import Shop
 
 

@@ -14,9 +14,8 @@ from carriers.shipment import Credentials
 from shops.contracts import encryption
 from shops.contracts.models import CARRIER_CHOICES, CarrierContract
 from shops.db import clock
-from shops.db.fields import KeyField
+from shops.db.fields import KeyField, new_id
 from shops.db.querysets import ForShop
-from shops.ids import new_id
 
 # A label that is not used by then is void, and one that is used can't be cancelled.
 FORMER_ACCOUNTS_KEPT: Final = timedelta(days=90)

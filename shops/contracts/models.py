@@ -13,10 +13,9 @@ from carriers.products import PRODUCTS
 from carriers.shipment import LABEL_FORMATS, Credentials, Customs, CustomsItem, ProductOverride
 from shops.contracts import encryption
 from shops.db import clock
-from shops.db.fields import DatabaseTimeField, KeyField
+from shops.db.fields import DatabaseTimeField, KeyField, new_id
 from shops.db.prepared import PreparedQuery, Row, argument
 from shops.db.querysets import ForShop
-from shops.ids import new_id
 
 CARRIER_CHOICES = [(name, name) for name in CARRIERS]
 

@@ -1,5 +1,6 @@
 """Model fields: keys in code point order, times by the database's clock, and JSON stored as text."""
 
+import secrets
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,11 @@ class KeyField(ByCodePoint, Text):
 
 class NullableKeyField(ByCodePoint, NullableText):
     """A nullable `KeyField`."""
+
+
+def new_id(prefix: str) -> str:
+    """Return a new key. A letter follows the underscore: the admin would read ``_23`` in a path as an escape."""
+    return f"{prefix}_{secrets.choice('abcdef')}{secrets.token_hex(8)[1:]}"
 
 
 class InArray(In):

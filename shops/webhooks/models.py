@@ -11,9 +11,8 @@ from django.db.models.functions import Coalesce, Now
 
 from shops.contracts import encryption
 from shops.db import clock
-from shops.db.fields import JSONTextField, KeyField
+from shops.db.fields import JSONTextField, KeyField, new_id
 from shops.db.querysets import ForShop
-from shops.ids import new_id
 from shops.webhooks.public_addresses import MAX_URL_LENGTH
 
 # What an endpoint's answer tells of the last attempt, by the delivery's columns.
