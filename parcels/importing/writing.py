@@ -65,7 +65,8 @@ def write(shop_id: str, parcels: dict[str, Parcel], known: Iterable[str], now: d
     """
     batch = Batch(shop_id, parcels, now)
     batch.before = batch.locked(known)
-    batch.merge_reports()
+    for parcel_id, before in batch.before.items():
+        merge_with_stored(parcels[parcel_id], before)
     batch.name_numbers()
     batch.finish(is_silent=is_silent)
     return len(parcels) - sum(each.imported_at == now for each in batch.before.values())
@@ -115,10 +116,6 @@ class Batch:
         for row in bulk.instances(TrackingNumber.objects.filter(parcel__id__in=list(parcels)).order_by("id")):
             self.numbers[row.parcel_id][row.number] = row
         return parcels
-
-    def merge_reports(self) -> None:
-        for parcel_id, before in self.before.items():
-            merge_with_stored(self.parcels[parcel_id], before)
 
     def name_numbers(self) -> None:
         """Give each parcel the numbers that its import names; of the others it keeps those of labels."""
