@@ -4,14 +4,12 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import timedelta
-from io import StringIO
 from itertools import cycle
 from typing import Any
 
 import orjson
 import pytest
 from django.apps import apps
-from django.core.management import call_command
 from django.db import models
 from django.utils import timezone
 from django.utils.html import escape
@@ -27,6 +25,7 @@ from shops.personal_data import Kind
 from shops.staff.pages import page_of
 from tests.labels.factories import LabelFactory
 from tests.labels.orders import RECIPIENT
+from tests.shops.commands import call
 from tests.support.api import Caller, Response
 from tests.support.canaries import canary, found_in
 from tests.support.desk import label_of_somebody, member, parcel_of_somebody, person, rows, slip_of_somebody
@@ -151,10 +150,8 @@ def test_a_carriers_standard_text_is_worded_by_its_code_for_everybody(own: Calle
 # --- Erasure ---
 
 
-def run(command: str, *arguments: str) -> str:
-    out = StringIO()
-    call_command(command, *arguments, stdout=out, stderr=StringIO())
-    return out.getvalue()
+def run(*arguments: str) -> str:
+    return call(*arguments)[0]
 
 
 def left() -> list[bytes]:

@@ -5,10 +5,12 @@ from decimal import Decimal
 from typing import Any
 
 import factory
+from django.db import transaction
 from django.utils import timezone
 
 from carriers.products import PRODUCTS
 from labels.ids import id_prefix, new_label_id
+from labels.lifecycle.parcels import prepare_publication
 from labels.models import OVER, LabelState, ShippingLabel
 from labels.pdfs import storage
 from shops.contracts.models import CarrierContract
@@ -75,3 +77,9 @@ class LabelFactory(factory.django.DjangoModelFactory[ShippingLabel]):
         if made.state == LabelState.GENERATED and made.pdf_removed_at is None:
             storage.store(made, PDF)
         return made
+
+
+def publish(label: ShippingLabel) -> None:
+    """Make a label's parcel, as its purchase does."""
+    with transaction.atomic():
+        prepare_publication(label)()

@@ -10,12 +10,12 @@ import orjson
 import pytest
 from babel import Locale
 from django.core.management import call_command
-from django.db import connections, transaction
+from django.db import connections
 from django.utils import timezone
 
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from labels.lifecycle import cancelling
-from labels.lifecycle.parcels import COUNTRY_NAMES, prepare_publication
+from labels.lifecycle.parcels import COUNTRY_NAMES
 from labels.lifecycle.reconciling import reconcile
 from labels.lifecycle.states import Event, move
 from labels.models import LabelState, ShippingLabel
@@ -24,7 +24,7 @@ from parcels.importing.reading import BATCH_SIZE
 from parcels.models import Parcel, TrackingNumber
 from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import Sandbox
-from tests.labels.factories import LabelFactory
+from tests.labels.factories import LabelFactory, publish
 from tests.labels.interruptions import CANCEL, interrupt
 from tests.labels.orders import PRODUCT, RECIPIENT, order, post, weighing
 from tests.support.api import Caller, Response
@@ -58,11 +58,6 @@ def hear(label: ShippingLabel, *events: TrackingEvent, parcel: str = "") -> None
 
 def found(caller: Caller, label: ShippingLabel) -> list[Response]:
     return [caller.look_up(number) for number in label.tracking_numbers]
-
-
-def publish(label: ShippingLabel) -> None:
-    with transaction.atomic():
-        prepare_publication(label)()
 
 
 def ids(response: Response) -> list[str]:

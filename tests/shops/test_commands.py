@@ -7,7 +7,6 @@ from contextlib import redirect_stdout
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import orjson
 import pytest
@@ -29,7 +28,7 @@ from shops.contracts.models import CarrierContract
 from shops.management.base import Command
 from shops.models import AccessToken, Shop
 from shops.staff.audit.models import AuditEntry
-from tests.shops.commands import run_here, standard_input
+from tests.shops.commands import call, run_here, standard_input
 from tests.support.api import Caller
 from tests.support.factories import AccessTokenFactory, ParcelLineFactory, ShopFactory
 from tests.support.paths import SEARCH
@@ -38,13 +37,6 @@ from tests.support.processes import ROOT, environment, run_command
 pytestmark = pytest.mark.any_database
 
 FOUND = SEARCH + "?orderName=1"
-
-
-def call(*arguments: str, **options: Any) -> tuple[str, str]:
-    """Run a command in this process; return its standard output and standard error."""
-    out, err = StringIO(), StringIO()
-    call_command(*arguments, stdout=out, stderr=err, **options)
-    return out.getvalue(), err.getvalue()
 
 
 def counts() -> tuple[int, int, int]:
@@ -292,4 +284,4 @@ def test_a_closed_standard_input_is_one_line(command: str, db: None, monkeypatch
     shop = ShopFactory()
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(CommandError, match="standard input: is closed"):
-        call(command, shop.id, "-")
+        call_command(command, shop.id, "-")

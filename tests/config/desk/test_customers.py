@@ -1,9 +1,6 @@
 """The page that exports and erases a shop's customer: the command's words and deeds, to those who may."""
 
-from io import StringIO
-
 import pytest
-from django.core.management import call_command
 from django.test import Client
 
 from labels.models import ShippingLabel
@@ -13,6 +10,7 @@ from shops.staff.audit.models import Action, AuditEntry
 from shops.staff.audit.recording import customer_digests
 from tests.config.test_roles import WHO
 from tests.labels.factories import LabelFactory
+from tests.shops.commands import call
 from tests.support.desk import member
 from tests.support.factories import ShopFactory, import_parcel
 
@@ -35,9 +33,7 @@ def post(browser: Client, **fields: str) -> str:
 
 
 def dry_run() -> list[str]:
-    out = StringIO()
-    call_command("erase_customer", "lumiere", EMAIL, "--dry-run", stdout=out)
-    return out.getvalue().splitlines()
+    return call("erase_customer", "lumiere", EMAIL, "--dry-run")[0].splitlines()
 
 
 @pytest.mark.parametrize("who", WHO)
@@ -63,9 +59,8 @@ def test_a_customer_is_erased_with_the_commands_words_before_and_after(shop: Sho
 
 
 def test_a_customer_is_exported_as_the_command_does_it(shop: Shop) -> None:
-    out = StringIO()
-    call_command("export_customer", "lumiere", EMAIL, stdout=out)
-    assert post(member("Support"), export="") == out.getvalue().rstrip("\n")
+    told, _ = call("export_customer", "lumiere", EMAIL)
+    assert post(member("Support"), export="") == told.rstrip("\n")
     assert AuditEntry.objects.filter(action=Action.EXPORTED, details__contains="customer").count() == 2
 
 

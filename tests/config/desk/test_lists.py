@@ -12,13 +12,13 @@ from django.test import Client
 from django.utils import timezone
 
 from config.desk.pasted import decoded, is_list, lines
-from labels.lifecycle.parcels import prepare_publication, release_numbers
+from labels.lifecycle.parcels import release_numbers
 from labels.models import ShippingLabel
 from parcels.models import Parcel
 from shops.models import Shop
 from shops.staff.audit.models import Action, AuditEntry
 from shops.staff.days import today
-from tests.labels.factories import LabelFactory
+from tests.labels.factories import LabelFactory, publish
 from tests.support.api import logged_in
 from tests.support.desk import member
 from tests.support.factories import DestinationFactory, ShopFactory, import_parcel
@@ -80,7 +80,7 @@ def shop(db: None) -> Shop:
 def bought(shop: Shop, *numbers: str, **facts: Any) -> ShippingLabel:
     own: dict[str, Any] = {"tracking_numbers": list(numbers), "weights_kg": ["1.5"] * len(numbers)}
     label: ShippingLabel = LabelFactory(shop=shop, **own | facts)
-    prepare_publication(label)()
+    publish(label)
     return label
 
 

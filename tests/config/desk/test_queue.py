@@ -9,7 +9,6 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from labels.lifecycle.parcels import prepare_publication
 from labels.models import ShippingLabel
 from parcels.figures.counting import recount
 from parcels.models import Parcel, TrackingNumber
@@ -19,7 +18,7 @@ from shops.staff.audit.models import AuditEntry
 from shops.staff.panels import Row
 from shops.staff.taking import QueueRow
 from shops.webhooks.models import WebhookEndpoint
-from tests.labels.factories import ContractFactory, LabelFactory
+from tests.labels.factories import ContractFactory, LabelFactory, publish
 from tests.support.api import logged_in
 from tests.support.desk import member
 from tests.support.factories import ParcelLineFactory, ShopFactory, import_lines, import_parcel
@@ -52,7 +51,7 @@ def label(chance: random.Random, shop: Shop, now: datetime) -> tuple[ShippingLab
     made = LabelFactory(shop=shop, state=state, error_code=code, **facts)
     if state != "label_generated":
         return made, False
-    prepare_publication(made)()
+    publish(made)
     is_handed_in = chance.random() < 0.5
     if is_handed_in:
         Parcel.objects.filter(id=made.id).update(handed_in_at=ms(at))

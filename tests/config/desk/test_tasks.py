@@ -15,13 +15,12 @@ from django.utils import timezone
 from pypdf import PdfReader
 
 from labels.figures.counting import recount
-from labels.lifecycle.parcels import prepare_publication
 from labels.models import LabelState, ShippingLabel
 from parcels.models import Parcel
 from shops.models import CarrierContract, Shop
 from shops.webhooks import endpoints
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
-from tests.labels.factories import ContractFactory, LabelFactory
+from tests.labels.factories import ContractFactory, LabelFactory, publish
 from tests.support.desk import member
 from tests.support.factories import DestinationFactory, EventFactory, ShopFactory, import_parcel
 
@@ -130,7 +129,7 @@ def world(settings: Any) -> Shop:
     refusal = {"state": LabelState.FAILED, "error_code": "ALPHA_ADDRESS_REJECTED", "carrier_code": "alpha"}
     LabelFactory(shop=shop, request_id=REQUEST, **refusal)
     label: ShippingLabel = LabelFactory(shop=shop, tracking_numbers=[BOUGHT], days_ago=3)
-    prepare_publication(label)()
+    publish(label)
     WebhookDelivery.objects.update(state=DeliveryState.DEAD)
     WebhookEndpoint.objects.update(failing_since=timezone.now())
     recount()
