@@ -92,10 +92,11 @@ def test_what_a_replica_does_not_have_yet_is_read_from_the_primary(
 
 
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError])
-def test_without_a_replica_parcels_are_read_from_the_primary(
-    error: type[Exception], replica: Any, own: Caller, parcel: dict[str, Any]
+@pytest.mark.parametrize("is_primary", [False, True])
+def test_without_one_of_the_two_parcels_and_tokens_are_read_from_the_other(
+    is_primary: bool, error: type[Exception], replica: Any, own: Caller, parcel: dict[str, Any]
 ) -> None:
-    with gone(replica, error):
+    with gone(connection if is_primary else replica, error):
         assert own.look_up(parcel["trackingId"]).json() == parcel
         assert own.search(orderName=parcel["orderNumber"]).json() == [parcel]
 
@@ -129,15 +130,6 @@ def test_the_primarys_timeout_is_shorter_where_a_replica_can_stand_in(
     with replicas.shorter_primary_timeout():
         assert answer_timeout.seconds == replicas.PRIMARY_TIMEOUT_S
     assert answer_timeout.seconds == 10.0
-
-
-@pytest.mark.parametrize("error", [OperationalError, InterfaceError])
-def test_without_the_primary_a_token_is_read_from_the_replica(
-    error: type[Exception], replica: Any, own: Caller, parcel: dict[str, Any]
-) -> None:
-    with gone(connection, error):
-        assert own.look_up(parcel["trackingId"]).json() == parcel
-        assert own.search(orderName=parcel["orderNumber"]).json() == [parcel]
 
 
 def test_a_replica_is_not_asked_for_a_token_while_the_primary_answers(
