@@ -43,30 +43,27 @@ def to_repeat() -> Iterator[tuple[str, list[str], list[str]]]:
     What an import has brought since its erasure stays.
     """
     for shop_id, erased_at in by_shop().items():
-
-        def was_erased(row_id: str, since: datetime | None, shop_id: str = shop_id, known: Erased = erased_at) -> bool:
-            times = [
-                known[each] for key in settings.CREDENTIALS_KEYS if (each := digest(key, shop_id, row_id)) in known
-            ]
-            return bool(times) and (since is None or since < max(times))
-
         kept = Q(are_texts_erased=False) | Q(customer_email__gt="")  # an import brought him back once before
-        parcels = Parcel.objects.for_shop(shop_id).filter(kept).order_by()
-        labels = ShippingLabel.objects.for_shop(shop_id).over().filter(addresses_removed_at=None).order_by()
-        found = (
-            [row_id for row_id, at in parcels.values_list("id", "imported_at").iterator() if was_erased(row_id, at)],
-            [row_id for row_id, at in labels.values_list("id", "created_at").iterator() if was_erased(row_id, at)],
+        parcels = Parcel.objects.for_shop(shop_id).filter(kept).order_by().values_list("id", "imported_at")
+        over = ShippingLabel.objects.for_shop(shop_id).over().filter(addresses_removed_at=None)
+        labels = over.order_by().values_list("id", "created_at")
+        parcel_ids, label_ids = (
+            [row_id for row_id, since in rows.iterator() if was_erased(shop_id, row_id, since, erased_at)]
+            for rows in (parcels, labels)
         )
-        if any(found):
-            yield shop_id, *found
+        if parcel_ids or label_ids:
+            yield shop_id, parcel_ids, label_ids
 
 
-Erased = dict[str, datetime]
+def was_erased(shop_id: str, row_id: str, since: datetime | None, erased_at: dict[str, datetime]) -> bool:
+    digests = (digest(key, shop_id, row_id) for key in settings.CREDENTIALS_KEYS)
+    times = [erased_at[each] for each in digests if each in erased_at]
+    return bool(times) and (since is None or since < max(times))
 
 
-def by_shop() -> dict[str, Erased]:
+def by_shop() -> dict[str, dict[str, datetime]]:
     """Return each shop's digests with the last time that each was erased at. Raise StorageError."""
-    found: defaultdict[str, Erased] = defaultdict(dict)
+    found: defaultdict[str, dict[str, datetime]] = defaultdict(dict)
     for name, _ in sorted(storage.entries(ROOT)):
         entry = orjson.loads(storage.read(name) or b"null")
         if entry:

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from django.apps import apps
 from django.contrib.auth.management import create_permissions
 from django.contrib.auth.models import Group, Permission, User
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet, Value
+from django.db.models.functions import Concat
 
 from config.role_names import ACCOUNTING, ACCOUNTS, OPERATIONS, REPORTING, SUPPORT
 
@@ -56,11 +57,8 @@ def make_groups() -> None:
 
 def named(*permissions: str) -> QuerySet[Permission]:
     """Find permissions by names such as `shops.view_shop`."""
-    condition = Q(pk__in=[])
-    for permission in permissions:
-        app, _, codename = permission.partition(".")
-        condition |= Q(content_type__app_label=app, codename=codename)
-    return Permission.objects.filter(condition)
+    name = Concat("content_type__app_label", Value("."), "codename")
+    return Permission.objects.alias(full_name=name).filter(full_name__in=permissions)
 
 
 def offered() -> QuerySet[Permission]:
