@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
+from config import __version__
 from config.ops.tracing import OrderTracer
 from labels.models import ShippingLabel
 from labels.pdfs import storage
@@ -164,6 +165,16 @@ def test_without_tracing_a_step_is_the_call_of_its_function_alone() -> None:
     finally:
         sys.setprofile(None)
     assert called == ["stepped", "store"]
+
+
+@pytest.mark.parametrize(("given", "name"), [(None, "parcel-service"), ("", "parcel-service"), ("staging", "staging")])
+def test_the_service_has_a_name_for_the_collector(
+    given: str | None, name: str, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if given is not None:
+        monkeypatch.setenv("OTEL_SERVICE_NAME", given)
+    made = OrderTracer(receiver.settings["OTEL_EXPORTER_OTLP_ENDPOINT"])._provider.resource.attributes
+    assert (made["service.name"], made["service.version"]) == (name, __version__)
 
 
 def test_without_either_setting_the_service_needs_neither_package() -> None:
