@@ -416,4 +416,4 @@ def test_signatures_of_an_earlier_key_are_valid_while_the_key_is_listed() -> Non
     )
     check = f"from labels.pdfs import storage; print(storage.name_in_link({signed.stdout.strip()!r}))"
     assert manage("shell", "-v", "0", "-c", check, **rotated, SECRET_KEY_FALLBACKS=SECRET_KEY).stdout == "a\n"
-    assert "LinkError" in manage("shell", "-v", "0", "-c", check, **rotated).stderr
+    assert "BadSignature" in manage("shell", "-v", "0", "-c", check, **rotated).stderr
