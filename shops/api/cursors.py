@@ -35,6 +35,13 @@ UNREADABLE: Final = (
 )
 
 
+class CursorParameter(TextParameter):
+    """A cursor of the list that is asked for, read as its place."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        return place_of(super().to_internal_value(data), self.context["scope"])
+
+
 class PageSerializer(QuerySerializer):
     """The query of a list; those with filters add them."""
 
@@ -44,7 +51,7 @@ class PageSerializer(QuerySerializer):
         default=DEFAULT_LIMIT,
         help_text=f"How many are answered at most: 1 to {MAX_LIMIT}, {DEFAULT_LIMIT} by default.",
     )
-    cursor = TextParameter(
+    cursor = CursorParameter(
         max_length=MAX_CURSOR_LENGTH,
         help_text="The `next` of the page before, sent with the same filters within a day. Without it the list begins.",
     )
@@ -60,9 +67,9 @@ def place_of(cursor: str, scope: str, *, good_for: timedelta | None = GOOD_FOR) 
     try:
         place: list[str] = signing.loads(cursor, salt=f"cursor:{scope}", max_age=good_for)
     except signing.SignatureExpired:
-        raise serializers.ValidationError({"cursor": [EXPIRED]}) from None
+        raise serializers.ValidationError(EXPIRED) from None
     except signing.BadSignature:
-        raise serializers.ValidationError({"cursor": [UNREADABLE]}) from None
+        raise serializers.ValidationError(UNREADABLE) from None
     return place
 
 
@@ -94,11 +101,10 @@ class Page:
 
 def read_page(request: Request, kind: type[PageSerializer]) -> Page:
     """Read the query of a list for the shop that asks; raise ValidationError with every fault."""
-    filters = read_query(request, kind)
-    limit, cursor = filters.pop("limit"), filters.pop("cursor", None)
     asked = {name: text for name, text in request.query_params.items() if name not in {"limit", "cursor"}}
     scope = orjson.dumps([request.path, str(request.user.pk), asked], option=orjson.OPT_SORT_KEYS).decode()
-    return Page(filters, limit, scope, place_of(cursor, scope) if cursor else None)
+    filters = read_query(request, kind, scope=scope)
+    return Page(limit=filters.pop("limit"), after=filters.pop("cursor", None), filters=filters, scope=scope)
 
 
 def is_after(model: type[Model], columns: Sequence[str], place: Place) -> Q:

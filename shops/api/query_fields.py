@@ -82,11 +82,14 @@ class QuerySerializer(ObjectSerializer):
             yield [printable(name)], "is given twice."
 
 
-def read_query(request: Request, kind: type[QuerySerializer] = QuerySerializer) -> dict[str, Any]:
-    """Return the values of a query, by default one without parameters; raise ValidationError with every fault."""
+def read_query(request: Request, kind: type[QuerySerializer] = QuerySerializer, **context: Any) -> dict[str, Any]:
+    """Return the values of a query, by default one without parameters; raise ValidationError with every fault.
+
+    `context` is what its fields are read with.
+    """
     parameters = request.query_params
     twice = [name for name, values in parameters.lists() if len(values) > 1]
-    values: dict[str, Any] = kind(context={"twice": twice}).run_validation(parameters.dict())
+    values: dict[str, Any] = kind(context={"twice": twice, **context}).run_validation(parameters.dict())
     return values
 
 

@@ -160,6 +160,16 @@ def test_a_parameter_that_is_unknown_is_named(own: Caller) -> None:
     assert own.get(SHIPMENTS + "?status=cancelled").json()["message"].startswith(message)
 
 
+def test_a_cursor_at_fault_is_named_beside_the_other_parameters(own: Caller) -> None:
+    query = {"limit": "0", "cursor": "zz", "carrierCode": "gamma"}
+    message = own.get(SHIPMENTS, query_params=query).json()["message"]
+    assert message == (
+        "limit: must be a whole number from 1 to 100. cursor: is altered, or was made for other filters. Send it"
+        " unchanged, with the filters of the first page, or begin the list again, without it. carrierCode: must be"
+        " one of alpha, beta."
+    )
+
+
 def test_a_page_is_one_query(own: Caller, clock: Clock, django_assert_num_queries: Any) -> None:
     for _ in range(3):
         LabelFactory(shop=own.shop)
