@@ -119,3 +119,9 @@ def test_the_provenance_names_what_went_into_the_image_by_digest() -> None:
     assert (source["digest"], its_base["digest"]) == ({"gitCommit": "c" * 40}, {"sha256": "b" * 64})
     assert {pin["name"] for pin in pins} == set(PINS)
     assert all(len(pin["digest"]["sha256"]) == 64 for pin in pins)
+
+
+def test_no_file_of_the_project_is_a_link() -> None:
+    """One leads to a place of one machine."""
+    listed = subprocess.run(["git", "ls-files", "--stage"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert [line for line in listed.stdout.splitlines() if line.startswith("120000")] == []
