@@ -1,13 +1,15 @@
 """Acts of hosts: their clocks, frozen processes, a log that nobody reads."""
 
+import fcntl
+import os
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 
 from tests.drills.audit import AuditResult
 from tests.drills.edges.buyers import RECONCILE_WAIT_S, Buyers
-from tests.drills.edges.log_pipe import log_pipe
 from tests.drills.environment import Environment
 from tests.drills.http_client import call
 from tests.support.waiting import until
@@ -89,8 +91,8 @@ def unread_log(env: Environment) -> AuditResult:
     buyers = Buyers(env, 6)
     command = [sys.executable, "manage.py", "serve", "--workers", "1"]
     with env.forking_server() as other:
-        with log_pipe() as pipe, env.listening(command, stderr=pipe.writer) as (port, process):
-            pipe.fill()
+        with log_pipe() as writer, env.listening(command, stderr=writer) as (port, process):
+            fill(writer)
             with buyers.asking(port) as asked:
                 wait([asked], LOG_TIMEOUT_S)
                 is_alive = call(port, "GET", "/livez").status == 200
@@ -100,3 +102,26 @@ def unread_log(env: Environment) -> AuditResult:
         result = buyers.audited(other)
     faults = [f"{late} orders got no label while nobody read the log"] if late else []
     return result.with_faults([*faults, *([] if is_alive else ["/livez was silent meanwhile"])])
+
+
+@contextmanager
+def log_pipe() -> Iterator[int]:
+    """Make a small pipe for a process's log that nobody reads; yield where it is written."""
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 65_536)
+    try:
+        yield writer
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+def fill(pipe: int) -> None:
+    """Leave no room in a pipe, so that a process that writes there waits for ever."""
+    # An open file of its own: the process's own end must go on to block.
+    writer = os.open(f"/proc/self/fd/{pipe}", os.O_WRONLY | os.O_NONBLOCK)
+    for size in (4096, 1):
+        with suppress(BlockingIOError):
+            while True:
+                os.write(writer, b"\n" * size)
+    os.close(writer)
