@@ -46,11 +46,7 @@ def test_npms_findings_and_failures_are_read() -> None:
 
 @pytest.mark.parametrize(
     ("results", "code"),
-    [
-        ([Result(), Result()], 0),
-        ([Result(), Result([], "away")], 2),
-        ([Result(["a"]), Result([], "away")], 1),
-    ],
+    [([Result(), Result()], 0), ([Result(), Result([], "away")], 2), ([Result(["a"]), Result([], "away")], 1)],
 )
 def test_the_exit_code_is_zero_only_if_all_was_looked_up_and_nothing_found(
     results: list[Result], code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

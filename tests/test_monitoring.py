@@ -59,12 +59,7 @@ def promtool(*words: str) -> subprocess.CompletedProcess[str]:
     if not found:  # `make .venv/bin/promtool` fetches Debian's, or put Prometheus' own into the path
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"promtool{NOT_INSTALLED}")
     return subprocess.run(
-        [found, *words],
-        cwd=DEPLOY / "prometheus",
-        capture_output=True,
-        text=True,
-        timeout=WAIT_TIMEOUT_S,
-        check=False,
+        [found, *words], cwd=DEPLOY / "prometheus", capture_output=True, text=True, timeout=WAIT_TIMEOUT_S, check=False
     )
 
 

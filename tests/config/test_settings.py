@@ -33,7 +33,7 @@ PUBLIC_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="  # the default with 
 # Values without blanks stand in one string.
 BAD: dict[str, Sequence[str | None]] = {
     "SECRET_KEY": [
-        *(None, "", "hunter2", "abcd" * 20, "django-insecure-hunter2" + SECRET_KEY, " " * 60, "not-a-secret-" * 5),
+        *(None, "", "hunter2", "abcd" * 20, "django-insecure-hunter2" + SECRET_KEY, " " * 60, "not-a-secret-" * 5)
     ],
     "SECRET_KEY_FALLBACKS": ["hunter2", f"{SECRET_KEY},hunter2", f"{SECRET_KEY},"],
     "ALLOWED_HOSTS": [

@@ -124,10 +124,7 @@ def test_the_page_has_examples_in_each_language() -> None:
 def test_the_sandbox_gives_each_error_for_its_reference(suffix: str, carrier: str, reference: str, demo: Demo) -> None:
     order = ORDER | {"carrierCode": carrier, "productCode": HOME[carrier], "reference": reference}
     response = requests.post(
-        f"{demo.url}{SHIPMENTS}",
-        json=order,
-        headers={"Authorization": f"Bearer {demo.token}"},
-        timeout=TIMEOUT_S,
+        f"{demo.url}{SHIPMENTS}", json=order, headers={"Authorization": f"Bearer {demo.token}"}, timeout=TIMEOUT_S
     )
     code = f"{carrier.upper()}_{suffix}"
     assert (response.status_code, response.json()["code"]) == (CODES[code].statuses[0], code)

@@ -5,10 +5,7 @@ import re
 from config.docs.guide import FOLDER
 from shops.webhooks.signing import sign
 
-VECTOR = re.compile(
-    r"^webhook-id: (.+)\nwebhook-timestamp: (.+)\nwebhook-signature: (.+)\n\n(.+)$",
-    re.MULTILINE,
-)
+VECTOR = re.compile(r"^webhook-id: (.+)\nwebhook-timestamp: (.+)\nwebhook-signature: (.+)\n\n(.+)$", re.MULTILINE)
 
 
 def test_the_test_vector_is_signed_as_we_sign() -> None:

@@ -22,11 +22,7 @@ from tests.support.processes import free_port
 from tests.support.waiting import until
 
 STEP_S = 10.0
-UNLIMITED: dict[str, object] = {
-    "ALPHA_TRACKING_RATE": 5000,
-    "BETA_TRACKING_RATE": 5000,
-    "TRACKING_PACE": PACE / STEP_S,
-}
+UNLIMITED: dict[str, object] = {"ALPHA_TRACKING_RATE": 5000, "BETA_TRACKING_RATE": 5000, "TRACKING_PACE": PACE / STEP_S}
 IMPORTS = 3
 
 

@@ -11,8 +11,7 @@ def read_options(description: str | None, *, chosen: Iterable[str] = (), **defau
     program = sys.modules["__main__"].__spec__
     assert program
     parser = argparse.ArgumentParser(
-        prog=f"python -m {program.name.removesuffix('.__main__')}",
-        description=description,
+        prog=f"python -m {program.name.removesuffix('.__main__')}", description=description
     )
     for name, default in defaults.items():
         option = f"--{name.replace('_', '-')}"

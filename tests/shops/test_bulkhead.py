@@ -8,14 +8,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from carriers.client import Service
-from shops.contracts.bulkhead import (
-    WAIT_TIMEOUT_S,
-    Bulkhead,
-    BulkheadFullError,
-    KeyInUseError,
-    Place,
-    threads_at_most,
-)
+from shops.contracts.bulkhead import WAIT_TIMEOUT_S, Bulkhead, BulkheadFullError, KeyInUseError, Place, threads_at_most
 from tests.support.waiting import until
 
 DEADLINE_S = 3600

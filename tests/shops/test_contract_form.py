@@ -240,11 +240,7 @@ def test_a_check_of_a_stored_contract_uses_its_stored_secret(sandbox: Sandbox, s
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_carrier_that_is_not_reached_is_said(
-    sandbox: Sandbox,
-    shop: Shop,
-    staff: Client,
-) -> None:
+def test_a_carrier_that_is_not_reached_is_said(sandbox: Sandbox, shop: Shop, staff: Client) -> None:
     sandbox.arm("html503", carrier="beta")
     assert "beta was not reached" in checked(staff).text
     with ExitStack() as others:

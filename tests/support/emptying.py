@@ -10,12 +10,7 @@ from django.test import TransactionTestCase
 from config.roles import make_groups
 
 # Content types, permissions and the roles' groups: rows that no test changes, or else all of them are made anew.
-MADE_BY_MIGRATIONS = (
-    "django_content_type",
-    "auth_permission",
-    "auth_group",
-    "auth_group_permissions",
-)
+MADE_BY_MIGRATIONS = ("django_content_type", "auth_permission", "auth_group", "auth_group_permissions")
 
 
 def install() -> None:

@@ -24,10 +24,7 @@ class Receiver:
 
     @property
     def settings(self) -> dict[str, str]:
-        return {
-            "OTEL_EXPORTER_OTLP_ENDPOINT": self.url,
-            "SENTRY_DSN": f"{self.url.replace('://', '://key@')}/1",
-        }
+        return {"OTEL_EXPORTER_OTLP_ENDPOINT": self.url, "SENTRY_DSN": f"{self.url.replace('://', '://key@')}/1"}
 
     def everything(self) -> bytes:
         """All that was sent: heads, and bodies as they were before they were compressed."""

@@ -54,21 +54,13 @@ ROUTES = {
     ),
     "webhook": (
         WEBHOOK,
-        {
-            **dict.fromkeys(("GET", "HEAD"), (200, 404, 401)),
-            "PATCH": (400, 404, 401),
-            "DELETE": (204, 404, 401),
-        },
+        {**dict.fromkeys(("GET", "HEAD"), (200, 404, 401)), "PATCH": (400, 404, 401), "DELETE": (204, 404, 401)},
         (405, 405, 401),
     ),
     "webhook-secret": (f"{WEBHOOK}/rotate-secret", {"POST": (200, 404, 401)}, (405, 405, 401)),
     "webhook-test": (f"{WEBHOOK}/test", {"POST": (202, 404, 401)}, (405, 405, 401)),
     "webhook-replay": (f"{WEBHOOK}/replay", {"POST": (400, 404, 401)}, (405, 405, 401)),
-    "webhook-deliveries": (
-        f"{WEBHOOK}/deliveries",
-        dict.fromkeys(("GET", "HEAD"), (200, 404, 401)),
-        (405, 405, 401),
-    ),
+    "webhook-deliveries": (f"{WEBHOOK}/deliveries", dict.fromkeys(("GET", "HEAD"), (200, 404, 401)), (405, 405, 401)),
     "label-file": ("/files/unsigned", {"GET": (403, 403, 403), "HEAD": (403, 403, 403)}, (405, 405, 405)),
     "unknown-path": (f"{VERSION}/unknown", {}, (404, 404, 404)),
 }

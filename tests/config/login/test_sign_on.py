@@ -201,11 +201,7 @@ def test_a_way_back_opens_once_and_in_the_browser_that_began_it(issuer: Issuer) 
 
 
 def test_what_the_issuer_says_of_itself_has_to_be_its_own(issuer: Issuer, settings: Settings) -> None:
-    for config in (
-        {"issuer": "https://other.example"},
-        {"token_endpoint": None},
-        {"authorization_endpoint": ""},
-    ):
+    for config in ({"issuer": "https://other.example"}, {"token_endpoint": None}, {"authorization_endpoint": ""}):
         issuer.config = config
         assert client().post(START).status_code == 403
     issuer.config = {"jwks_uri": "file:///etc/passwd"}

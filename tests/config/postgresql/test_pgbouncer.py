@@ -22,21 +22,14 @@ from tests.support.programs import needs
 from tests.support.proxies import Proxy, postgresql_target
 from tests.support.waiting import WAIT_TIMEOUT_S
 
-pytestmark = [
-    pytest.mark.real_services,
-    pytest.mark.django_db(transaction=True),
-    needs("pgbouncer", EXECUTABLE),
-]
+pytestmark = [pytest.mark.real_services, pytest.mark.django_db(transaction=True), needs("pgbouncer", EXECUTABLE)]
 
 
 @pytest.fixture
 def url(transactional_db: None, tmp_path: Path) -> Iterator[str]:
     """The test's database behind a pooler whose clients share one server connection."""
     settings = connection.settings_dict
-    with (
-        Proxy(postgresql_target(settings)) as proxy,
-        pgbouncer(tmp_path, free_port(), proxy.port, pool_size=1) as port,
-    ):
+    with Proxy(postgresql_target(settings)) as proxy, pgbouncer(tmp_path, free_port(), proxy.port, pool_size=1) as port:
         yield f"postgresql://postgres@127.0.0.1:{port}/{settings['NAME']}"
 
 

