@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.drills.environment import environment
+from tests.drills.forks import close_connections
 from tests.drills.options import read_options
 from tests.drills.shop import PRODUCTS, RECIPIENT, SENDER, SHOP, carrier_of
 
@@ -75,12 +76,10 @@ ON place = {LABEL_SAMPLES // 2} + i % {LABEL_SAMPLES // 2}
 def main() -> None:
     options = read_options(__doc__, parcels=2_000_000, labels=500_000)
     with environment("postgresql", {}):
-        from django.db import connections
-
         load(options.parcels, options.labels)
         show_pages(options.parcels, options.labels)
         show_sizes()
-        connections.close_all()
+        close_connections()
 
 
 def load(parcels: int, labels: int) -> None:

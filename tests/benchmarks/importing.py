@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.drills.environment import Environment, environment
+from tests.drills.forks import close_connections
 from tests.drills.process import cpu_s
 from tests.drills.shop import SHOP
 
@@ -27,8 +28,6 @@ def main() -> None:
     parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
     options = parser.parse_args()
     with environment(options.database, {}) as env:
-        from django.db import connections
-
         postgresql = env.postmaster if options.database == "postgresql" else None
         run_file(write_samples(env, 500, "warm"), 500)
         if options.labels:
@@ -38,7 +37,7 @@ def main() -> None:
             measure("new", count, file, postgresql)
             measure("unchanged", count, file, postgresql)
             measure("changed", count, write_samples(env, count, f"{count}-", are_later=True), postgresql)
-        connections.close_all()
+        close_connections()
 
 
 def write_samples(env: Environment, count: int, prefix: str, *, are_later: bool = False) -> Path:

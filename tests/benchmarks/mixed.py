@@ -22,6 +22,7 @@ from statistics import quantiles
 from typing import Any, NamedTuple
 
 from tests.drills.environment import Environment, environment
+from tests.drills.forks import close_connections
 from tests.drills.http_client import Connection
 from tests.drills.process import Process, cpu_s, process_tree
 from tests.drills.shop import SHOP, new_key, order
@@ -78,13 +79,11 @@ def main() -> None:
 
 def prepare(env: Environment, parcels: int) -> None:
     """Load the parcels, and let the database write as in production."""
-    from django.db import connections
-
     from tests.benchmarks.parcels import load_parcels
 
     load_parcels(SHOP, parcels)
     env.write_to_disk()
-    connections.close_all()
+    close_connections()
 
 
 def move(processes: list[int], cores: set[int]) -> None:

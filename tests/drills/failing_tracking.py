@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 
 from tests.drills.clients import Clients, Sample, percentiles
 from tests.drills.environment import Environment, environment, tracking_settings
+from tests.drills.forks import close_connections
 from tests.drills.http_client import Answer, call
 from tests.drills.options import read_options
 from tests.drills.printing import counts, exit_code
@@ -117,24 +118,20 @@ def calls(stub_port: int) -> int:
 
 
 def oldest_due() -> float:
-    from django.db import connections
-
     from parcels.tracking.due import oldest_due_s
 
     oldest_s = max(map(oldest_due_s, ("alpha", "beta")))
-    connections.close_all()
+    close_connections()
     return oldest_s
 
 
 def labels_in_flight() -> int:
     """Count the parcels of the labels bought meanwhile that have not arrived: their journeys began late."""
-    from django.db import connections
-
     from parcels.models import Parcel
 
     bought = Parcel.objects.filter(shop=SHOP, imported_at=None, numbers__due_at__isnull=False)
     count = bought.exclude(last_status="DELIVERED").count()
-    connections.close_all()
+    close_connections()
     return count
 
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.drills.environment import environment, tracking_settings
+from tests.drills.forks import close_connections
 from tests.drills.http_client import call
 from tests.drills.options import read_options
 from tests.drills.printing import exit_code
@@ -59,7 +60,6 @@ def report(base: datetime, number: int) -> dict[str, Any]:
 def import_again(count: int, base: datetime, number: int, port: int) -> int:
     """Import all parcels with a newer report; return how often the carriers were asked meanwhile."""
     import orjson
-    from django.db import connections
 
     from parcels.importing.reading import ParcelImport
     from parcels.models import Parcel
@@ -75,7 +75,7 @@ def import_again(count: int, base: datetime, number: int, port: int) -> int:
         lines.append(orjson.dumps(ParcelLineFactory(**known, **own, **fields)))
     before, started_s = calls(port), time.monotonic()
     assert ParcelImport(shop_id=SHOP, report=print).run(enumerate(lines, 1)) == count
-    connections.close_all()
+    close_connections()
     meanwhile = calls(port) - before
     print(f"import {number + 1}: {time.monotonic() - started_s:.0f} s, {meanwhile} calls meanwhile", flush=True)
     return meanwhile
@@ -83,8 +83,6 @@ def import_again(count: int, base: datetime, number: int, port: int) -> int:
 
 def differences(base: datetime, last: int) -> list[str]:
     """Return a fault for each parcel with another history or another story than it should have."""
-    from django.db import connections
-
     from parcels.models import TrackingNumber
     from parcels.tracking.timeline import TIMELINE_FIELDS, Timeline, derive, events_of
 
@@ -104,7 +102,7 @@ def differences(base: datetime, last: int) -> list[str]:
         if has != should or Timeline.of(parcel) != told:
             differing = [name for name in TIMELINE_FIELDS if getattr(parcel, name) != getattr(told, name)]
             faults.append(f"{parcel.id}: {has} instead of {should}; told otherwise: {differing}")
-    connections.close_all()
+    close_connections()
     print(f"{events} events; {statuses} statuses differ from the pure function's")
     return faults
 

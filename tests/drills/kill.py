@@ -19,6 +19,7 @@ from multiprocessing import get_context
 
 from tests.drills.audit import FIGURES, Audit, AuditResult
 from tests.drills.environment import Environment, environment
+from tests.drills.forks import close_connections
 from tests.drills.http_client import Answer, call
 from tests.drills.kill_cases import CANCELLATION, Case, all_cases
 from tests.drills.printing import counts, exit_code, print_table
@@ -225,9 +226,8 @@ class Run:
 def reconcile_in_two_processes() -> None:
     """Run the command in two processes at once, forked from this one, which has imported everything."""
     from django.core.management import call_command
-    from django.db import connections
 
-    connections.close_all()
+    close_connections()
     context = get_context("fork")
     processes = [context.Process(target=call_command, args=["reconcile_labels"]) for _ in range(2)]
     for process in processes:

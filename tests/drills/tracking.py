@@ -15,7 +15,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from tests.drills.environment import Environment, environment, tracking_settings
-from tests.drills.forks import Child
+from tests.drills.forks import Child, close_connections
 from tests.drills.http_client import call
 from tests.drills.options import read_options
 from tests.drills.printing import exit_code
@@ -82,7 +82,6 @@ def stub(env: Environment, port: int, base: datetime, *, step_s: float) -> "Iter
 def make_parcels(shop_id: str, count: int, base: datetime) -> None:
     """Import parcels of both carriers, created an hour before their first event, and let them be due."""
     import orjson
-    from django.db import connections
     from django.db.models.functions import Now
 
     from parcels.importing.reading import ParcelImport
@@ -106,7 +105,7 @@ def make_parcels(shop_id: str, count: int, base: datetime) -> None:
         lines.append(orjson.dumps(line))
     assert ParcelImport(shop_id=shop_id, report=print).run(enumerate(lines, 1)) == count
     assert TrackingNumber.objects.filter(shop=shop_id).update(due_at=Now()) == count
-    connections.close_all()
+    close_connections()
 
 
 def undisturbed(env: Environment) -> None:
@@ -116,12 +115,10 @@ def undisturbed(env: Environment) -> None:
 
 
 def followed() -> int:
-    from django.db import connections
-
     from parcels.models import TrackingNumber
 
     count = TrackingNumber.objects.filter(due_at__isnull=False).exclude(parcel__last_status="DELIVERED").count()
-    connections.close_all()
+    close_connections()
     return count
 
 
@@ -146,14 +143,12 @@ def work() -> None:
 
 def known_of(shop_id: str) -> dict[str, Any]:
     """Return what is known of each parcel, by its number."""
-    from django.db import connections
-
     from parcels.models import Parcel
 
     names = ("last_status", "last_status_updated_at", "carrier_last_status", "delivery_date", "events")
     rows = Parcel.objects.filter(shop=shop_id).values("tracking_id", *names)
     found = {row.pop("tracking_id"): row for row in rows}
-    connections.close_all()
+    close_connections()
     return found
 
 
