@@ -13,7 +13,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.units import mm
 
 from carriers.base import Carrier
-from carriers.errors import AddressRejected, CarrierError, RequestRejected
+from carriers.errors import CarrierError, RequestRejected
 from carriers.products import PARIS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Customs, CustomsItem, Package, PurchasedLabel, Shipment
@@ -165,21 +165,6 @@ def test_the_day_is_that_of_the_call(alpha: Alpha) -> None:
     shipped_at = datetime.fromisoformat(sent["shipDate"]).replace(tzinfo=PARIS)
     assert abs(shipped_at - datetime.now(PARIS)) < timedelta(minutes=10)
     assert int(sent["shipHour"]) == shipped_at.hour
-
-
-def test_a_street_runs_on_before_the_second_line_where_both_fit(alpha: Alpha) -> None:
-    street = "128-130 avenue du Maréchal de Lattre de Tassigny"
-    sent = alpha.recipient(address1=street, address2="Escalier B")
-    assert sent["recipientAdress1"] == "128-130 avenue du Marechal de Lattre"
-    assert sent["recipientAdress2"] == "de Tassigny Escalier B"
-    error = refused(alpha, AddressRejected, recipient={"address1": street, "address2": "x" * 27})
-    assert "destinationAddress.address2: is longer than the 26 characters" in str(error)
-
-
-def test_a_street_may_fill_both_lines(alpha: Alpha) -> None:
-    lines = ("a" * 38, "b" * 38)
-    sent = alpha.recipient(address1=" ".join(lines), address2="")
-    assert (sent["recipientAdress1"], sent["recipientAdress2"]) == lines
 
 
 def test_each_call_is_made_on_the_account_that_it_is_given(sandbox: SandboxServer, clients: Clients) -> None:

@@ -31,7 +31,6 @@ def test_belgium_and_switzerland_print_one_line(country_code: str) -> None:
     [
         ("Chaussée de la Grande Espinette 1234", "", "address1"),
         ("Chaussée de la Grande Espinette 123", "b1", "address2"),
-        ("Rue Haute 3", "z" * 30, "address2"),
         (" ", "Boîte 4", "address1"),
     ],
 )
@@ -39,6 +38,17 @@ def test_what_does_not_fit_there_is_refused(country_code: str, address1: str, ad
     with pytest.raises(AddressRejected) as caught:
         beta_address(country_code=country_code, address1=address1, address2=address2)
     assert caught.value.field == f"destinationAddress.{field}"
+
+
+@pytest.mark.parametrize(
+    ("country_code", "street", "left"),
+    [("BE", "Rue Haute 3", 23), ("CH", "Rue Haute 3", 23), ("FR", "128 avenue du Maréchal de Lattre de Tassigny", 26)],
+)
+def test_a_second_line_joins_the_street_where_both_fit(country_code: str, street: str, left: int) -> None:
+    address = {"country_code": country_code, "address1": street}
+    assert " ".join(lines(beta_address(**address, address2="z" * left)).values()) == f"{street} {'z' * left}"
+    with pytest.raises(AddressRejected, match=f"^destinationAddress.address2: is longer than the {left} characters"):
+        beta_address(**address, address2="z" * (left + 1))
 
 
 def test_a_belgian_senders_address_is_printed_whole() -> None:

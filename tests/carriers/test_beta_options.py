@@ -78,32 +78,6 @@ def test_company_and_second_line_are_printed(desk: Desk, party: str) -> None:
     assert lines(letter, party) == {"companyName": "Zimmer & Co", "line2": "12-14 rue n°5", "line3": "Bât. C, 3e étage"}
 
 
-@pytest.mark.parametrize("country", ["BE", "CH"])
-def test_belgium_and_switzerland_have_both_lines_on_one(desk: Desk, country: str) -> None:
-    street = {"country_code": country, "address1": "Rue Haute 3"}
-    assert lines(desk.letter(recipient={**street, "address2": "Boîte 4"}))["line2"] == "Rue Haute 3 Boîte 4"
-    assert lines(desk.letter(recipient={**street, "address2": "z" * 23}))["line2"] == "Rue Haute 3 " + "z" * 23
-
-
-@pytest.mark.parametrize("country", ["BE", "CH"])
-def test_a_second_line_that_does_not_fit_beside_the_street_there_says_what_is_left(desk: Desk, country: str) -> None:
-    street = {"country_code": country, "address1": "Rue Haute 3"}
-    error = desk.refuse(recipient={**street, "address2": "z" * 24})
-    assert error.field == "destinationAddress.address2"
-    assert "longer than the 23 characters" in str(error)
-
-
-def test_a_long_street_is_wrapped_and_a_second_line_joins_it_only_where_both_fit(desk: Desk) -> None:
-    street = "128 avenue du Maréchal de Lattre de Tassigny"
-    wrapped = {"line2": "128 avenue du Maréchal de Lattre de", "line3": "Tassigny"}
-    assert lines(desk.letter(recipient={"address1": street, "address2": ""})) == wrapped
-    joined = lines(desk.letter(recipient={"address1": street, "address2": "z" * 26}))
-    assert joined == {**wrapped, "line3": "Tassigny " + "z" * 26}
-    error = desk.refuse(recipient={"address1": street, "address2": "z" * 27})
-    assert error.field == "destinationAddress.address2"
-    assert "longer than the 26 characters" in str(error)
-
-
 def test_of_a_pickup_order_the_customers_own_address_is_neither_printed_nor_refused(desk: Desk) -> None:
     home = {"company": "x" * 60, "address1": "mot " * 30, "address2": "y" * 60}
     letter = desk.letter(FRANCE, recipient=home)
@@ -261,12 +235,6 @@ def test_a_point_in_the_canaries_is_reached_by_the_local_post(desk: Desk) -> Non
 def test_what_is_not_delivered_comes_back_from_the_united_states_alone(desk: Desk, country: str, choice: int) -> None:
     recipient = {"country_code": country, "zip_code": POSTAL_CODES[country]}
     assert desk.letter(recipient=recipient)["service"]["returnTypeChoice"] == choice
-
-
-def test_somalia_is_not_served(desk: Desk) -> None:
-    for code in ("beta", "beta_domicile_signature_monde"):
-        error = desk.refuse(code, recipient={"country_code": "SO", "zip_code": "0"})
-        assert error.field == "destinationAddress.countryCode"
 
 
 # The day

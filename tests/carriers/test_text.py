@@ -147,12 +147,21 @@ def test_no_latin_letter_is_lost_for_alpha(text: str) -> None:
             "Escalier B",
             ("128 avenue du Marechal de Lattre de", "Tassigny Escalier B"),
         ),
+        (
+            "128-130 avenue du Maréchal de Lattre de Tassigny",
+            "Escalier B",
+            ("128-130 avenue du Marechal de Lattre", "de Tassigny Escalier B"),
+        ),
         ("x" * 38, "y" * 38, ("x" * 38, "y" * 38)),
+        ("x" * 38 + " " + "y" * 38, "", ("x" * 38, "y" * 38)),
     ],
 )
 def test_an_address_is_wrapped_to_alphas_two_lines(address1: str, address2: str, lines: tuple[str, str | None]) -> None:
     fields = alpha_fields(recipient={"address1": address1, "address2": address2})
     assert (fields["recipientAdress1"], fields.get("recipientAdress2")) == lines
+
+
+LATTRE_DE = "128 avenue du Maréchal de Lattre de"
 
 
 @pytest.mark.parametrize(
@@ -163,6 +172,7 @@ def test_an_address_is_wrapped_to_alphas_two_lines(address1: str, address2: str,
         ("x" * 35 + " 12", "", {"line2": "x" * 35, "line3": "12"}),
         ("x" * 35 + " 12", "Escalier B", {"line2": "x" * 35, "line3": "12 Escalier B"}),
         ("3 rue Foch", "y" * 35, {"line2": "3 rue Foch", "line3": "y" * 35}),
+        (f"{LATTRE_DE} Tassigny", "z" * 26, {"line2": LATTRE_DE, "line3": "Tassigny " + "z" * 26}),
     ],
 )
 def test_an_address_is_wrapped_to_betas_lines(address1: str, address2: str, lines: dict[str, str]) -> None:
@@ -228,6 +238,10 @@ def test_text_that_does_not_fit_is_an_error_that_names_the_field(
         ({"address2": "z" * 39}, "address2: is longer than the 38 characters"),
         ({"address1": "x" * 38 + " 12 bis", "address2": "z" * 32}, "address2: is longer than the 31 characters"),
         ({"address1": "x" * 38 + " " + "y" * 38, "address2": "z"}, "address2: is longer than the 0 characters"),
+        (
+            {"address1": "128-130 avenue du Maréchal de Lattre de Tassigny", "address2": "x" * 27},
+            "address2: is longer than the 26 characters",
+        ),
     ],
 )
 def test_alphas_error_says_how_many_characters_fit(changes: dict[str, str], said: str) -> None:
