@@ -137,14 +137,6 @@ def test_customs_go_by_the_relays_place(serve: Serve, point_zip: str) -> None:
         carriers.buy(RELAY_ABROAD, **order)
 
 
-def test_a_recipients_company_is_not_the_relays_name(serve: Serve) -> None:
-    carriers = Carriers(serve, http(alpha_point(adresse2="Hall B")))
-    carriers.buy(recipient={"company": "Atelier Nord"})
-    recipient = sent(carriers.shipping, "recipientValue")
-    assert (recipient["recipientName"], recipient["recipientName2"]) == ("Cafe de l Etoile", "Soren Grunwald")
-    assert (recipient["recipientAdress2"], recipient["recipientType"]) == ("Hall B", "2")
-
-
 @pytest.mark.parametrize(
     ("answers", "asked", "bought"),
     [

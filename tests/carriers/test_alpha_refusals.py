@@ -8,12 +8,10 @@ from carriers.errors import (
     AddressRejected,
     CarrierError,
     CarrierUnavailable,
-    CredentialsRejected,
     OutcomeUnknown,
     RequestRejected,
 )
 from carriers.sandbox.server import SandboxServer
-from carriers.shipment import Credentials
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.sandbox import faulty, order, sandbox_clients
@@ -60,6 +58,7 @@ ALPHA = CREDENTIALS["alpha"]
         (33, "invalid data: productCode", "productCode", "the contract does not include the product"),
         (33, "This contract may not make labels", "productCode", "the contract does not include the product"),
         (30, "invalid contract number", "", "set the account number and password"),
+        (33, "Invalid accesColis account number", "", "lacks this service"),
         (1, "System error", "", "order again later"),
     ],
 )
@@ -146,20 +145,6 @@ def test_failures_of_the_carrier_open_the_circuit_breaker(sandbox: SandboxServer
             alpha.create_label(faulty("alpha", code), ALPHA)
     with pytest.raises(CarrierUnavailable, match="circuit breaker is open"):
         alpha.create_label(order("alpha-13"), ALPHA)
-
-
-def test_a_wrong_postal_code_is_told_by_our_name(sandbox: SandboxServer) -> None:
-    with pytest.raises(AddressRejected) as caught:
-        sandbox_clients(sandbox)["alpha"].create_label(order("alpha-13", recipient={"zip_code": "1"}), ALPHA)
-    assert caught.value.field == "destinationAddress.zip"
-    assert "recipientZipCode" not in str(caught.value)
-
-
-def test_a_wrong_contract_is_told_with_its_remedy(serve: Serve) -> None:
-    server = serve(always(alpha_refusal(33, "Invalid accesColis account number")))
-    with pytest.raises(CredentialsRejected, match="lacks this service") as caught:
-        client("alpha", server.url).create_label(shipment(), Credentials("19869502", "255562"))
-    assert caught.value.code == "ALPHA_CREDENTIALS_REJECTED"
 
 
 def test_a_long_text_is_cut_and_a_field_in_it_still_ours(serve: Serve) -> None:

@@ -17,7 +17,7 @@ from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import arm, ledger
 from tests.carriers.support.beta import bodies, fields_of, labels
 from tests.carriers.support.pdfs import merged
-from tests.carriers.support.sandbox import order, received
+from tests.carriers.support.sandbox import order
 from tests.carriers.support.servers import MULTIPART, always, answer_file, http
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 
@@ -158,8 +158,10 @@ def test_the_orders_own_declaration_is_sent() -> None:
 
 @pytest.mark.parametrize(("cost_eur", "cents"), [("0.01", 1), ("0", 1), ("0.004", 1), ("7.90", 790), ("4.355", 436)])
 def test_the_total_is_the_postage_in_cents_and_never_nothing(cost_eur: str, cents: int) -> None:
-    (body,) = sent("beta", "CH", customs=replace(OWN, shipping_cost_eur=Decimal(cost_eur)))
-    assert body["letter"]["service"]["totalAmount"] == cents
+    for is_for_each in (False, True):
+        customs = replace(OWN, shipping_cost_eur=Decimal(cost_eur), is_for_each_parcel=is_for_each)
+        (body,) = sent("beta", "CH", customs=customs)
+        assert body["letter"]["service"]["totalAmount"] == cents
 
 
 def test_the_postage_of_an_order_is_declared_once_and_that_of_a_contract_with_each_parcel() -> None:
@@ -454,13 +456,6 @@ def test_a_form_that_the_sandbox_withholds_is_missing(
     label = clients["beta"].create_label(ordered, CREDENTIALS["beta"])
     assert label.is_customs_form_missing
     assert len(sizes(merged(label))) == 1
-
-
-def test_an_incomplete_declaration_reaches_no_carrier(sandbox: SandboxServer, clients: dict[str, Carrier]) -> None:
-    ordered = order("beta", recipient={"country_code": "US"}, customs=OWN)
-    with pytest.raises(RequestRejected, match=r"^customs\.eori: is required for US"):
-        clients["beta"].create_label(ordered, CREDENTIALS["beta"])
-    assert received(sandbox) == {}
 
 
 def test_the_requests_are_sent_as_they_were_built(serve: Serve) -> None:

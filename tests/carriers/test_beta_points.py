@@ -22,16 +22,13 @@ from carriers.shipment import Credentials, Package
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.beta import JSON, Services, bodies, found, labels, refused
-from tests.carriers.support.sandbox import order, received
+from tests.carriers.support.sandbox import order
 from tests.carriers.support.servers import always, answer_file, http
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 
 BETA = CREDENTIALS["beta"]
 FRANCE, EUROPE = "beta_point_retrait_france", "beta_point_retrait_europe"
 NEAR = http(answer_file("beta_points.json"), content_type=JSON)
-LOOK_UP_PATH, SEARCH_PATH = (
-    f"/beta/points/{name}" for name in ("findPointRetraitAcheminementByID", "findRDVPointRetraitAcheminement")
-)
 DAY_MS = 24 * 3600 * 1000
 
 
@@ -103,13 +100,6 @@ def test_the_label_is_sent_to_the_points_own_address_in_the_customers_name(serve
     letter = bodies(services.labels)[0]["letter"]
     assert letter["parcel"] == {"weight": 1.25, "pickupLocationId": "001234"}
     assert letter["service"]["commercialName"] == "Bougies & Cie"
-
-
-def test_the_customers_company_and_home_are_not_sent(serve: Serve) -> None:
-    services = Services(serve)
-    buy(services, recipient={"company": "Grünwald SARL", "address2": "Escalier 7"})
-    content = services.labels.requests[0].decode()
-    assert all(word not in content for word in ("SARL", "Escalier", "75011", "Œdipe"))
 
 
 @pytest.mark.parametrize(
@@ -424,22 +414,3 @@ def test_a_small_locker_takes_small_parcels(
         with pytest.raises(PickupPointRejected, match="at most 5 kg"):
             clients["beta"].create_label(ordered, BETA)
     assert len(ledger(sandbox)) == 2 * is_bought
-
-
-def test_the_sandbox_is_asked_once_in_france_and_by_a_search_abroad(
-    sandbox: SandboxServer, clients: dict[str, Carrier]
-) -> None:
-    clients["beta"].create_label(order(FRANCE), BETA)
-    assert received(sandbox)[LOOK_UP_PATH] == 1
-    far = {"country_code": "DE", "zip_code": "20099", "city": "Hamburg"}
-    clients["beta"].create_label(order(EUROPE, recipient=far, pickup_point_code="810102"), BETA)
-    assert received(sandbox)[SEARCH_PATH] == 1
-
-
-@pytest.mark.parametrize("country", [500, 124, 1000, 202])
-def test_codes_that_the_sandbox_is_asked_for_buy_nothing(
-    sandbox: SandboxServer, clients: dict[str, Carrier], country: int
-) -> None:
-    with pytest.raises(CarrierError):
-        clients["beta"].create_label(order(FRANCE, pickup_point_code=f"99{country:04}"), BETA)
-    assert ledger(sandbox) == []

@@ -33,13 +33,6 @@ def test_a_french_address_of_beta_takes_a_foreign_mobile_as_a_landline(phone: st
     assert (address.get("mobileNumber"), address.get("phoneNumber")) == (None, phone)
 
 
-def test_a_relay_abroad_has_the_mobile_in_both_fields() -> None:
-    fields = alpha_fields(
-        product_code="alpha_relais_europe_outre_mer", recipient={"country_code": "RE", "phone": "+262692001122"}
-    )
-    assert fields["recipientPhone"] == fields["recipientMobilePhone"] == "+262692001122"
-
-
 @pytest.mark.parametrize(
     ("phone", "spaced"),
     [
@@ -76,11 +69,6 @@ def test_wrong_values_outside_the_address_are_rejected_requests(code: str, chang
     with pytest.raises(RequestRejected) as caught:
         beta_letter(code, **changes) if code.startswith("beta") else alpha_fields(product_code=code, **changes)
     assert caught.value.field == field
-
-
-def test_a_company_comes_before_the_person() -> None:
-    fields = alpha_fields("shipperValue")
-    assert (fields["shipperName"], fields["shipperName2"]) == ("Bougies Cie", "Zoe Lefevre")
 
 
 def test_references_are_where_each_carrier_prints_them() -> None:

@@ -195,33 +195,6 @@ def test_dates_are_those_of_paris(at: SetTime) -> None:
     assert b"<shipDate>2026-03-07T00:30:00</shipDate><shipHour>0</shipHour>" in message
 
 
-def test_customs_are_declared_from_the_articles() -> None:
-    letter = beta_letter("beta_domicile_signature_monde", "US", customs=CUSTOMS)
-    assert letter["customsDeclarations"] == {
-        "includeCustomsDeclarations": True,
-        "numberOfCopies": 4,
-        "contents": {
-            "article": [
-                {
-                    "description": "Bougies",
-                    "quantity": 1,
-                    "weight": 1.25,
-                    "value": 12.5,
-                    "hsCode": "340600",
-                    "originCountry": "FR",
-                    "currency": "EUR",
-                }
-            ],
-            "category": {"value": 3},
-        },
-    }
-    assert (letter["service"]["totalAmount"], letter["service"]["returnTypeChoice"]) == (1, 2)
-    assert "totalAmount" not in beta_letter("beta_domicile_signature_europe", "DE")["service"]
-    message = alpha_message.purchase(shipment("alpha_express_world", customs=CUSTOMS), CREDENTIALS["alpha"])
-    assert b"<customsValue>12.5</customsValue>" in message
-    assert b"<content1>Bougies</content1>" in message
-
-
 def test_a_relays_reference_is_printed_whole_and_so_are_the_goods() -> None:
     goods = replace(CUSTOMS, items=(replace(CUSTOMS.items[0], description="Bougies " * 5),))
     relay = shipment(

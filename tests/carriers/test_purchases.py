@@ -16,7 +16,7 @@ import zxingcpp
 from carriers import CARRIERS
 from carriers.base import Carrier
 from carriers.errors import RequestRejected
-from carriers.products import OVERSEAS, PRODUCTS
+from carriers.products import PRODUCTS
 from carriers.sandbox.pickup_points import folded, point_of
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials, Package
@@ -189,13 +189,6 @@ def test_a_pdf_after_empty_lines_is_kept(serve: Serve) -> None:
     assert page_widths(merged(label)) == [281]
 
 
-def test_older_answers_of_beta_are_mixed_and_start_with_the_boundary(serve: Serve) -> None:
-    body = answer_file("beta_parcel_1.multipart").removeprefix(b"\r\n") + b"\r\n"
-    server = serve(always(http(body, content_type="multipart/mixed; boundary=uuid:0f4a")))
-    label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
-    assert label.tracking_numbers == ("6A12345678901",)
-
-
 def test_any_prefix_a_default_namespace_and_space_before_the_declaration_are_read(serve: Serve) -> None:
     body = b"\r\n <?xml version='1.0'?>" + answer_file("alpha_1_parcels.xml")
     body = body.replace(b"soap:", b"S:").replace(b":soap=", b":S=")
@@ -281,26 +274,6 @@ def test_beta_takes_every_destination_of_its_page(
             codes.append(ledger(sandbox)[-1]["product_code"])
     assert set(codes) == {home, signed, pickup} - {None}
     assert creates(sandbox, "beta") == len(ledger(sandbox))
-
-
-@pytest.mark.parametrize("country", sorted(OVERSEAS.countries & POINT_CODES["alpha"].keys()))
-def test_alphas_relays_overseas_are_bought_under_a_code_of_their_own(
-    sandbox: SandboxServer, clients: Clients, country: str
-) -> None:
-    recipient = {"country_code": country}
-    shipment = order("alpha_relais_europe_outre_mer", recipient=recipient)
-    clients["alpha"].create_label(shipment, CREDENTIALS["alpha"])
-    (row,) = ledger(sandbox)
-    assert (row["product_code"], row["misrouted"]) == ("4P 368", False)
-
-
-@pytest.mark.parametrize(("weight_kg", "service"), [("3", "337"), ("3.001", "338"), ("20", "338")])
-def test_alphas_relays_in_europe_have_a_service_by_weight(
-    sandbox: SandboxServer, clients: Clients, weight_kg: str, service: str
-) -> None:
-    shipment = order("alpha_relais_europe_outre_mer", packages=(Package(Decimal(weight_kg)),))
-    clients["alpha"].create_label(shipment, CREDENTIALS["alpha"])
-    assert ledger(sandbox)[0]["product_code"] == f"49 {service}"
 
 
 @pytest.mark.parametrize(

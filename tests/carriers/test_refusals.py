@@ -194,26 +194,6 @@ def test_the_tree_is_the_one_that_its_docstring_draws() -> None:
     assert not CarrierUnavailable("beta", made_numbers=("6A1",)).is_nothing_made
 
 
-@pytest.mark.parametrize("code", ["alpha-13", "alpha-18", "alpha_jour_j"])
-def test_alpha_refuses_destinations_of_its_products(sandbox: SandboxServer, clients: Clients, code: str) -> None:
-    recipient = {"country_code": "US"}
-    with pytest.raises(RequestRejected) as caught:
-        clients["alpha"].create_label(order(code, recipient=recipient), CREDENTIALS["alpha"])
-    assert caught.value.carrier_code == "35"
-    assert ledger(sandbox) == []
-
-
-@pytest.mark.parametrize("code", ["alpha_express_world", "beta_domicile_signature_monde"])
-def test_an_order_without_its_customs_declaration_is_never_sent(
-    sandbox: SandboxServer, clients: Clients, code: str
-) -> None:
-    carrier = PRODUCTS[code].carrier
-    with pytest.raises(RequestRejected) as caught:
-        clients[carrier].create_label(order(code, customs=None), CREDENTIALS[carrier])
-    assert caught.value.field == "customs"
-    assert received(sandbox) == {}
-
-
 @pytest.mark.parametrize(
     ("carrier", "code", "error"),
     [

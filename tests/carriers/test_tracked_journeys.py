@@ -8,7 +8,7 @@ import pytest
 from carriers.base import Carrier
 from carriers.circuit_breaker import CircuitState
 from carriers.client import Limits
-from carriers.errors import CarrierUnavailable, CredentialsRejected
+from carriers.errors import CarrierUnavailable
 from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.journeys import JOURNEYS, steps
 from carriers.sandbox.server import SandboxServer
@@ -116,19 +116,6 @@ def test_a_number_that_nobody_sold_is_unknown(sandbox: SandboxServer, carrier: s
     number = {"alpha": "XU000000005FR", "beta": "6A00000000001"}[carrier]
 
     assert track(sandbox, carrier, number) == TrackingAnswer(number, is_known=False)
-
-
-@pytest.mark.parametrize(("code", "is_known"), [("0101", False), ("0103", False), ("0104", False), ("0105", False)])
-def test_betas_errors_about_a_number_are_no_failures(sandbox: SandboxServer, code: str, is_known: bool) -> None:
-    assert track(sandbox, "beta", f"6A9999999{code}").is_known is is_known
-
-
-@pytest.mark.parametrize("code", ["0201", "0202", "1000"])
-def test_betas_other_errors_are_raised(sandbox: SandboxServer, code: str) -> None:
-    expected = CarrierUnavailable if code == "1000" else CredentialsRejected
-    with pytest.raises(expected) as caught:
-        track(sandbox, "beta", f"6A9999999{code}")
-    assert caught.value.is_carrier_failing is (code == "1000")
 
 
 def test_another_contracts_parcel_is_unknown_to_beta(sandbox: SandboxServer, clients: Mapping[str, Carrier]) -> None:

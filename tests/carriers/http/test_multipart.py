@@ -32,6 +32,7 @@ def bought(serve: Serve, body: bytes, content_type: str = MULTIPART) -> Purchase
         'multipart/related; start="<boundary=x>"; boundary="uuid:0f4a"',
         'multipart/related; x-boundary="no"; boundary="uuid:0f4a"',
         'multipart/related; type="a; boundary=no"; boundary="uuid:0f4a"',
+        "multipart/mixed; boundary=uuid:0f4a",  # older answers
     ],
 )
 def test_the_boundary_is_the_parameter_of_that_name(serve: Serve, content_type: str) -> None:
