@@ -240,7 +240,7 @@ def test_a_wrong_declaration_is_refused_before_it_is_sent(changes: dict[str, Any
     ("sender", "recipient", "is_declared"),
     [
         ({}, {"country_code": "DE", "zip_code": "10115"}, False),
-        ({}, {"country_code": "ES", "zip_code": "35001"}, True),
+        *(({}, {"country_code": "ES", "zip_code": each}, True) for each in ("35001", "38001", "51001", "52001")),
         ({}, {"country_code": "ES", "zip_code": "28001"}, False),
         ({}, {"country_code": "IT", "zip_code": "23041"}, True),
         ({}, {"country_code": "DE", "zip_code": "27498"}, True),

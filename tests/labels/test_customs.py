@@ -124,17 +124,6 @@ def test_pieces_that_fit_in_no_parcel_are_refused_without_a_row(buyer: Caller, s
     assert (sandbox.calls(), ShippingLabel.objects.exists()) == (0, False)
 
 
-@pytest.mark.parametrize("postal_code", ["35002", "38001", "51001", "52001"])
-def test_places_outside_the_customs_union_need_a_declaration_too(
-    postal_code: str, buyer: Caller, sandbox: Sandbox
-) -> None:
-    CarrierContract.objects.update(customs_description="", customs_value_eur=None, customs_hs_code="")
-    place = {"countryCode": "ES", "zip": postal_code}
-    said = assert_coded(post(buyer, order("alpha_rapide_eco", destination=place)), 400, "ALPHA_REQUEST_REJECTED")
-    assert said.startswith("customs: is required for ES")
-    assert sandbox.calls() == 0
-
-
 @pytest.mark.parametrize(
     ("home", "point", "needs_customs"),
     [("35002", "840101", False), ("28012", "840102", True), ("35002", "840102", True)],
