@@ -89,16 +89,6 @@ def test_the_row_of_a_bought_label_tells_all_of_it(carrier_code: str, buyer: Cal
     assert label.finished_at >= label.created_at
 
 
-def test_the_url_of_a_new_label_downloads_its_pdf(buyer: Caller) -> None:
-    body = post(buyer, order()).json()
-    response = client().get(body["labelUrl"])
-    assert response.status_code == 200
-    assert response["Content-Type"] == "application/pdf"
-    assert response["Content-Disposition"] == f'inline; filename="label-{body["id"]}.pdf"'
-    assert response.content.startswith(b"%PDF-")
-    assert b"%%EOF" in response.content[-1024:]
-
-
 @pytest.mark.any_database
 @pytest.mark.parametrize("product_code", PRODUCTS)
 def test_every_product_can_be_bought(product_code: str, buyer: Caller, sandbox: Sandbox) -> None:
