@@ -65,14 +65,6 @@ def test_a_bad_body_is_told_before_a_missing_contract(own: Caller) -> None:
     assert_error(post(own, order(orderId="")), 400, "orderId: must not be empty.")
 
 
-def test_after_the_contract_is_made_the_same_key_buys(buyer: Caller, sandbox: Sandbox) -> None:
-    CarrierContract.objects.filter(carrier_code="alpha").delete()
-    assert_coded(post(buyer, order(), key="k"), 400, "ALPHA_PRODUCT_NOT_IN_CONTRACT")
-    ContractFactory(shop=buyer.shop, carrier_code="alpha")
-    assert post(buyer, order(), key="k").status_code == 201
-    assert len(sandbox.made()) == 1
-
-
 @pytest.mark.parametrize(
     ("product_code", "override", "bought"),
     [

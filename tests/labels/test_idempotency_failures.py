@@ -8,9 +8,8 @@ from django.utils import timezone
 
 from labels.models import LabelState, ShippingLabel
 from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
-from tests.labels.orders import LINKED, PRODUCT, order, post, weighing
+from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller, client
-from tests.support.paths import SHIPMENTS
 
 BETA = PRODUCT["beta"]
 DEADLINE_S = 60
@@ -61,21 +60,6 @@ def test_a_purchase_that_nobody_works_on_any_more_is_an_unknown_outcome(buyer: C
     said = assert_coded(post(buyer, order(), key="k"), 502, "ALPHA_OUTCOME_UNKNOWN")
     assert "Retry only with the same Idempotency-Key" in said
     assert sandbox.calls() == 1
-
-
-def test_when_a_later_parcel_of_beta_fails_what_was_made_is_kept_and_nothing_is_bought_again(
-    buyer: Caller, sandbox: Sandbox
-) -> None:
-    body = order(LINKED, parcels=weighing(1, 2, 3), reference="FAULT 2 30204")
-    first = post(buyer, body, key="k")
-    said = assert_coded(first, 400, "BETA_ADDRESS_REJECTED")
-    (made,) = sandbox.made()
-    label = row()
-    assert (label.state, label.tracking_numbers) == (LabelState.INCOMPLETE, [made.tracking_number])
-    assert (label.idempotency_key, made.reference) == ("k", label.id)
-    assert buyer.get(f"{SHIPMENTS}/{label.id}").status_code == 404
-    assert assert_coded(post(buyer, body, key="k"), 400, "BETA_ADDRESS_REJECTED") == said
-    assert (sandbox.calls(), len(sandbox.made())) == (2, 1)
 
 
 # --- When the storage is down ---

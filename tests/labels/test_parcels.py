@@ -160,12 +160,6 @@ def test_the_carrier_is_asked_about_it(buyer: Caller) -> None:
     assert_documents_agree()
 
 
-def test_a_purchase_that_fails_makes_no_parcel(buyer: Caller, sandbox: Sandbox) -> None:
-    sandbox.arm("html503")
-    assert post(buyer, order()).status_code == 502
-    assert Parcel.objects.count() == TrackingNumber.objects.count() == 0
-
-
 # --- Imports ---
 
 
@@ -412,14 +406,6 @@ def test_a_cancelled_number_holds_back_no_parcel_that_the_shop_has_made_of_it(bu
     parcel = buyer.look_up("N2").json()
     assert (parcel["trackingNumbers"], parcel["lastStatus"]) == (["N2"], "DELIVERED")
     assert buyer.look_up(label.tracking_number).status_code == 404
-
-
-def test_a_label_that_could_not_be_cancelled_is_a_parcel_again(buyer: Caller) -> None:
-    label = bought(buyer)
-    begun = cancelling.begin(label)
-    assert buyer.look_up(label.tracking_number).status_code == 404
-    assert move(begun, Event.CANCEL_REFUSED)
-    assert buyer.look_up(label.tracking_number).status_code == 200
 
 
 def test_what_came_while_a_label_was_being_cancelled_is_told_when_it_stays_bought(buyer: Caller) -> None:

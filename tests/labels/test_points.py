@@ -109,11 +109,6 @@ def test_an_adjoining_span_is_one_and_a_day_without_any_is_closed(asker: Caller)
     assert None in hours  # a locker's access is open
 
 
-def test_without_an_address_alphas_distances_are_unknown(asker: Caller) -> None:
-    assert {point["distance"] for point in found(asker, RELAIS)} == {None}
-    assert None not in {point["distance"] for point in found(asker, RELAIS, address1="1 rue de la Gare")}
-
-
 def test_points_that_are_gone_full_closed_or_too_weak_are_left_out(asker: Caller) -> None:
     tours = {"productCode": "relais", "zip": "37000", "city": "Tours"}
     for weight in (3, 2.2 + 0.7):  # the sum has 16 decimals

@@ -3,10 +3,9 @@
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import OperationalError
 
-from labels.lifecycle import cancelling, decisions
+from labels.lifecycle import cancelling
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
 from shops.webhooks import outbox
@@ -37,11 +36,6 @@ def test_a_bought_label_is_told_once(buyer: Caller, sandbox: Sandbox) -> None:
     assert told() == [("label.generated", facts(label) | {"trackingNumbers": label.tracking_numbers})]
 
 
-def test_a_refusal_that_the_shop_was_answered_with_is_not_told(buyer: Caller, sandbox: Sandbox) -> None:
-    assert post(buyer, order(reference="FAULT 38")).status_code == 400
-    assert told() == []
-
-
 def test_an_unknown_outcome_is_told_when_it_is_settled(buyer: Caller, sandbox: Sandbox) -> None:
     interrupt(buyer, sandbox, "closemade")
     assert told() == []
@@ -51,19 +45,6 @@ def test_an_unknown_outcome_is_told_when_it_is_settled(buyer: Caller, sandbox: S
     assert told() == [("label.failed", facts(label) | {"code": label.error_code})]
     reconcile()
     assert len(told()) == 1
-
-
-def test_what_the_reconciliation_finishes_is_told(buyer: Caller, sandbox: Sandbox) -> None:
-    interrupt(buyer, sandbox, "nolabel")
-    assert reconcile() == {LabelState.GENERATED: 1}
-    assert types() == ["label.generated"]
-
-
-def test_a_decision_of_staff_is_told(buyer: Caller, sandbox: Sandbox) -> None:
-    label = interrupt(buyer, sandbox, "closemade")
-    ShippingLabel.objects.update(state=LabelState.INCOMPLETE)
-    decisions.mark_as_not_made(label=label, decided_by=User.objects.create_user("ada"))
-    assert types() == ["label.failed"]
 
 
 def test_a_cancellation_is_told_when_it_is_done(buyer: Caller, sandbox: Sandbox) -> None:
