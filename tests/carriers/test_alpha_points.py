@@ -10,7 +10,7 @@ import pytest
 
 from carriers.base import Carrier
 from carriers.client import Limits
-from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, PickupPointRejected, RequestRejected
+from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, PickupPointRejected
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Package, PurchasedLabel
@@ -246,39 +246,6 @@ def test_a_point_service_that_fails_has_bought_nothing(serve: Serve, answer: byt
 def test_an_answer_without_a_point_knows_none(serve: Serve, nothing: bytes) -> None:
     empty = http(alpha_point().replace(b"listePointRelais>", b"other>").replace(b"<other>", nothing + b"<other>"))
     assert Carriers(serve, empty).refuse(PickupPointRejected).field == "pickupPointCode"
-
-
-@pytest.mark.parametrize("code", RELAYS)
-def test_without_a_point_service_nothing_goes_to_a_relay(serve: Serve, code: str) -> None:
-    server = serve(always(LABEL["alpha"]))
-    with pytest.raises(CarrierUnavailable):
-        client("alpha", server.url).create_label(shipment(code), ALPHA)
-    assert server.connections == 0
-
-
-def test_an_order_that_cannot_be_sent_is_not_looked_up(serve: Serve) -> None:
-    carriers = Carriers(serve, http(alpha_point()))
-    failure = carriers.refuse(RequestRejected, RELAY_ABROAD, recipient={"phone": ""})
-    assert failure.field == "destinationAddress.phone"
-    assert carriers.points.connections == 0
-
-
-def test_a_relay_is_looked_up_once_an_hour(serve: Serve) -> None:
-    carriers = Carriers(serve, http(alpha_point()))
-    for _ in range(3):
-        carriers.buy()
-    assert (len(carriers.points.requests), len(carriers.shipping.requests)) == (1, 3)
-
-
-def test_a_point_service_that_is_down_stops_no_other_purchase(sandbox: SandboxServer) -> None:
-    alpha = sandbox_clients(sandbox, Limits(failure_threshold=2))["alpha"]
-    arm(sandbox, "html502", operation=LOOK_UP)
-    for _ in range(4):
-        with pytest.raises(CarrierUnavailable):
-            alpha.create_label(order("relais"), ALPHA)
-    assert received(sandbox) == {"/alpha/points": 2}
-    alpha.create_label(order("alpha-13"), ALPHA)
-    assert len(ledger(sandbox)) == 1
 
 
 @pytest.mark.parametrize("country", POINT_CODES["alpha"])

@@ -21,10 +21,10 @@ from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials, Package
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import ledger
-from tests.carriers.support.beta import JSON, Services, bodies, found, labels, refused
+from tests.carriers.support.beta import JSON, Services, bodies, found, refused
 from tests.carriers.support.sandbox import order
-from tests.carriers.support.servers import always, answer_file, http
-from tests.carriers.support.shipments import CREDENTIALS, client, shipment
+from tests.carriers.support.servers import answer_file, http
+from tests.carriers.support.shipments import CREDENTIALS, shipment
 
 BETA = CREDENTIALS["beta"]
 FRANCE, EUROPE = "beta_point_retrait_france", "beta_point_retrait_europe"
@@ -126,14 +126,6 @@ def test_characters_that_no_database_keeps_are_spaces_in_a_points_text(serve: Se
     assert (point.name, point.address2, point.city) == ("Tabac du Port", "B", "Nantes")
 
 
-def test_a_point_is_remembered_for_an_hour(serve: Serve) -> None:
-    services = Services(serve)
-    for _ in range(2):
-        buy(services)
-    assert len(services.points.requests) == 1
-    assert len(services.labels.requests) == 2
-
-
 # Points that cannot take the parcel
 
 
@@ -232,30 +224,6 @@ def test_every_other_answer_has_an_end_and_buys_nothing(serve: Serve, answer: by
         buy(services)
     assert type(caught.value) is error
     assert services.labels.requests == []
-
-
-def test_without_a_point_service_pickup_products_are_unavailable(serve: Serve) -> None:
-    server = serve(always(*labels(1)))
-    buyer = client("beta", server.url)
-    with pytest.raises(CarrierUnavailable):
-        buyer.create_label(shipment(FRANCE), BETA)
-    assert server.requests == []
-    assert buyer.create_label(shipment("beta"), BETA).tracking_numbers
-
-
-def test_a_point_service_that_is_down_stops_no_other_purchase(serve: Serve) -> None:
-    services = Services(serve, [refused(1000)])
-    for _ in range(8):
-        with pytest.raises(CarrierUnavailable):
-            buy(services)
-    services.client.create_label(shipment("beta"), BETA)
-
-
-def test_an_order_that_cannot_be_sent_asks_for_no_point(serve: Serve) -> None:
-    services = Services(serve)
-    with pytest.raises(RequestRejected):
-        buy(services, recipient={"phone": ""})
-    assert services.points.requests == []
 
 
 # Abroad

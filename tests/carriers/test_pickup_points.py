@@ -1,19 +1,21 @@
-"""The answers of point services that a process remembers."""
+"""What both carriers' point services have alike: a purchase needs one, and its answers are remembered."""
 
 from datetime import date, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from carriers import pickup_points
-from carriers.errors import CarrierUnavailable, PickupPointRejected
+from carriers.client import Limits
+from carriers.errors import CarrierUnavailable, PickupPointRejected, RequestRejected
 from carriers.pickup_points import FRESH_S, PickupPointCache
-from carriers.products import PARIS
+from carriers.products import PARIS, PRODUCTS
 from carriers.shipment import PickupPoint
 from tests.carriers.conftest import Serve, SetTime
 from tests.carriers.support.beta import found
 from tests.carriers.support.points import alpha_point
 from tests.carriers.support.servers import LABEL, always, http
-from tests.carriers.support.shipments import BOTH, CREDENTIALS, client, shipment
+from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 
 KEY = ("FR", "1234A")
 POINT = PickupPoint("1234A")
@@ -69,6 +71,62 @@ def test_without_an_answer_a_service_that_is_down_is_an_error(clock: Clock) -> N
         PickupPointCache().get(KEY, TODAY, down)
 
 
+# A purchase to a point
+
+PICKUP = {"alpha": "relais", "beta": "beta_point_retrait_france"}
+FOUND = {"alpha": http(alpha_point()), "beta": found()}
+DOWN = http(b"<html>", 503, "text/html")
+
+
+class Services:
+    """A label and a point service with scripted answers, and a client of both."""
+
+    def __init__(self, serve: Serve, carrier: str, *points: bytes, **limits: int) -> None:
+        self.labels, self.points = serve(always(LABEL[carrier])), serve(always(*points))
+        self.client = client(carrier, self.labels.url, Limits(timeout_s=60.0, **limits), points_url=self.points.url)
+        self.carrier = carrier
+
+    def buy(self, product_code: str = "", **changes: Any) -> None:
+        ordered = shipment(product_code or PICKUP[self.carrier], **changes)
+        self.client.create_label(ordered, CREDENTIALS[self.carrier])
+
+
+@BOTH
+def test_a_point_is_looked_up_once_an_hour(serve: Serve, carrier: str) -> None:
+    services = Services(serve, carrier, FOUND[carrier])
+    for _ in range(3):
+        services.buy()
+    assert (len(services.points.requests), len(services.labels.requests)) == (1, 3)
+
+
+@pytest.mark.parametrize("code", [code for code, product in PRODUCTS.items() if product.needs_pickup_point])
+def test_without_a_point_service_nothing_goes_to_a_point(serve: Serve, code: str) -> None:
+    server, carrier = serve(always(b"")), PRODUCTS[code].carrier
+    with pytest.raises(CarrierUnavailable):
+        client(carrier, server.url).create_label(shipment(code), CREDENTIALS[carrier])
+    assert server.connections == 0
+
+
+@BOTH
+def test_a_point_service_that_is_down_is_asked_no_more_and_stops_no_other_purchase(serve: Serve, carrier: str) -> None:
+    services = Services(serve, carrier, DOWN, failure_threshold=2)
+    for _ in range(4):
+        with pytest.raises(CarrierUnavailable):
+            services.buy()
+    services.buy(PRODUCT[carrier])
+    assert (len(services.points.requests), len(services.labels.requests)) == (2, 1)
+
+
+@pytest.mark.parametrize("code", ["alpha_relais_europe_outre_mer", "beta_point_retrait_france"])
+def test_an_order_that_cannot_be_sent_is_not_looked_up(serve: Serve, code: str) -> None:
+    carrier = PRODUCTS[code].carrier
+    services = Services(serve, carrier, FOUND[carrier])
+    with pytest.raises(RequestRejected) as caught:
+        services.buy(code, recipient={"phone": ""})
+    assert caught.value.field == "destinationAddress.phone"
+    assert services.points.connections == services.labels.connections == 0
+
+
 # A point that closes at midnight
 
 MIDNIGHT = datetime(2026, 3, 3, tzinfo=PARIS)
@@ -90,8 +148,6 @@ CLOSING = {
         ]
     ),
 }
-DOWN = http(b"<html>", 503, "text/html")
-PICKUP = {"alpha": "relais", "beta": "beta_point_retrait_france"}
 
 
 @BOTH
@@ -99,22 +155,20 @@ PICKUP = {"alpha": "relais", "beta": "beta_point_retrait_france"}
 def test_a_point_that_closes_at_midnight_is_bought_before_it_and_not_after(
     serve: Serve, at: SetTime, carrier: str, is_down: bool
 ) -> None:
-    points = serve(always(CLOSING[carrier], DOWN if is_down else CLOSING[carrier]))
-    buyer = client(carrier, serve(always(LABEL[carrier])).url, points_url=points.url)
+    services = Services(serve, carrier, CLOSING[carrier], DOWN if is_down else CLOSING[carrier])
     at(MIDNIGHT - timedelta(minutes=2))
-    buyer.create_label(shipment(PICKUP[carrier]), CREDENTIALS[carrier])
+    services.buy()
     at(MIDNIGHT + timedelta(minutes=3))
     with pytest.raises(PickupPointRejected, match="is closed"):
-        buyer.create_label(shipment(PICKUP[carrier]), CREDENTIALS[carrier])
+        services.buy()
 
 
 @BOTH
 def test_a_point_that_will_be_closed_on_the_day_of_dispatch_is_not_bought_today(
     serve: Serve, at: SetTime, carrier: str
 ) -> None:
-    points = serve(always(CLOSING[carrier]))
-    buyer = client(carrier, serve(always(LABEL[carrier])).url, points_url=points.url)
+    services = Services(serve, carrier, CLOSING[carrier])
     at(MIDNIGHT - timedelta(hours=9))
-    buyer.create_label(shipment(PICKUP[carrier]), CREDENTIALS[carrier])
+    services.buy()
     with pytest.raises(PickupPointRejected, match="is closed"):
-        buyer.create_label(shipment(PICKUP[carrier], ship_on=TOMORROW), CREDENTIALS[carrier])
+        services.buy(ship_on=TOMORROW)
