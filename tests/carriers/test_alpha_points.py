@@ -10,7 +10,7 @@ import pytest
 
 from carriers.base import Carrier
 from carriers.client import Limits
-from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, PickupPointRejected
+from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, PickupPointRejected, RequestRejected
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Package, PurchasedLabel
