@@ -61,7 +61,7 @@ TASKS: Final = (
 )
 
 
-def work(stop: Event) -> None:
+def work(stop: Event, tasks: tuple[Task, ...] = TASKS) -> None:
     """Run the tasks until `stop` is set, each in a thread of its own; return when what has begun is done.
 
     Raise CommandError if the metrics' port is taken.
@@ -69,8 +69,8 @@ def work(stop: Event) -> None:
     if settings.WORK_METRICS_PORT:
         check_port(settings.METRICS_HOST, settings.WORK_METRICS_PORT)  # which would be shared
         metrics.expose_own(settings.METRICS_HOST, settings.WORK_METRICS_PORT)
-    logger.info("work begins", extra={"version": settings.VERSION, "tasks": len(TASKS)})
-    threads = [Thread(target=run_until, args=(task, stop), name=task.name) for task in TASKS]
+    logger.info("work begins", extra={"version": settings.VERSION, "tasks": len(tasks)})
+    threads = [Thread(target=run_until, args=(task, stop), name=task.name) for task in tasks]
     for thread in threads:
         thread.start()
     stop.wait()
