@@ -4,6 +4,7 @@ The end of each attempt is written down: delivered, to be tried again, or a dead
 """
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import datetime, timedelta
@@ -98,16 +99,21 @@ def leases(ids: Iterable[int]) -> QuerySet[Any, Any]:
 
 
 def record_successes(outcomes: Iterable[Outcome], now: datetime) -> None:
-    by_row = {each.claim.delivery.id: each for each in outcomes}
-    WebhookDelivery.objects.filter(id__in=by_row).update(
-        state=DeliveryState.DELIVERED,
-        attempts=F("attempts") + 1,
-        leased_until=None,
-        last_attempt_at=now,
-        last_status=Case(*(When(id=row, then=Value(each.status)) for row, each in by_row.items())),
-        last_reason="",
-        last_duration_ms=Case(*(When(id=row, then=Value(each.duration_ms)) for row, each in by_row.items())),
-    )
+    """Write attempts that succeeded into their rows, those with one status at a time."""
+    by_status = defaultdict(list)
+    for outcome in outcomes:
+        by_status[outcome.status].append(outcome)
+    for status, same in by_status.items():
+        durations = [When(id=each.claim.delivery.id, then=Value(each.duration_ms)) for each in same]
+        WebhookDelivery.objects.filter(id__in=[each.claim.delivery.id for each in same]).update(
+            state=DeliveryState.DELIVERED,
+            attempts=F("attempts") + 1,
+            leased_until=None,
+            last_attempt_at=now,
+            last_status=status,
+            last_reason="",
+            last_duration_ms=Case(*durations),
+        )
 
 
 def record_failure(outcome: Outcome, now: datetime) -> None:
