@@ -304,6 +304,9 @@ def test_products_that_do_not_start_overseas_are_refused(product_code: str, coun
 
 # Numbers, states and duties
 
+PAID = replace(OWN, eori=EORI, is_duties_paid_by_sender=True)
+SIDED, LIGHT = Package(Decimal(2), **SIDES), Package(Decimal("0.8"), **SIDES)
+
 
 @pytest.mark.parametrize(
     ("country_code", "customs", "changes", "field"),
@@ -311,31 +314,11 @@ def test_products_that_do_not_start_overseas_are_refused(product_code: str, coun
         ("US", OWN, {}, "customs.eori"),
         ("US", replace(OWN, eori=EORI), {"recipient": {"province_code": ""}}, "destinationAddress.provinceCode"),
         ("CA", OWN, {}, "destinationAddress.provinceCode"),
-        (
-            "CH",
-            replace(OWN, is_duties_paid_by_sender=True),
-            {"packages": (Package(Decimal(2), **SIDES),)},
-            "customs.eori",
-        ),
-        ("CH", replace(OWN, is_duties_paid_by_sender=True, eori=EORI), {}, "parcels[0].length"),
-        (
-            "CH",
-            replace(OWN, is_duties_paid_by_sender=True, eori=EORI),
-            {"packages": (Package(Decimal(2), 30, 20),)},
-            "parcels[0].height",
-        ),
-        (
-            "CH",
-            replace(OWN, is_duties_paid_by_sender=True, eori=EORI),
-            {"packages": (Package(Decimal("0.8"), **SIDES), Package(Decimal("0.5")))},
-            "parcels[1].length",
-        ),
-        (
-            "US",
-            replace(OWN, is_duties_paid_by_sender=True, eori=EORI),
-            {"packages": (Package(Decimal(2), **SIDES),), "recipient": {"phone": ""}},
-            "destinationAddress.phone",
-        ),
+        ("CH", replace(PAID, eori=""), {"packages": (SIDED,)}, "customs.eori"),
+        ("CH", PAID, {}, "parcels[0].length"),
+        ("CH", PAID, {"packages": (Package(Decimal(2), 30, 20),)}, "parcels[0].height"),
+        ("CH", PAID, {"packages": (LIGHT, Package(Decimal("0.5")))}, "parcels[1].length"),
+        ("US", PAID, {"packages": (SIDED,), "recipient": {"phone": ""}}, "destinationAddress.phone"),
     ],
 )
 def test_what_a_destination_needs_is_missed_before_it_is_sent(
@@ -371,8 +354,7 @@ def test_the_state_is_sent_to_the_united_states_and_canada(country_code: str, pr
 
 
 def test_duties_that_the_sender_pays_are_said_with_the_sides_and_a_description_of_it_all() -> None:
-    customs = replace(OWN, eori=EORI, is_duties_paid_by_sender=True)
-    (body,) = sent("beta", "US", customs=customs, packages=(Package(Decimal("1.5"), **SIDES),))
+    (body,) = sent("beta", "US", customs=PAID, packages=(Package(Decimal("1.5"), **SIDES),))
     assert body["letter"]["parcel"] == {"weight": 1.5, "ddp": True}
     assert fields_of(body) == {"EORI": EORI, "LENGTH": "30", "WIDTH": "20", "HEIGHT": "11"}
     assert body["letter"]["customsDeclarations"]["description"] == "Bougies parfumees, Savon"

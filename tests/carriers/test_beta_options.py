@@ -26,6 +26,7 @@ Clients = Mapping[str, Carrier]
 BETA = CREDENTIALS["beta"]
 FRANCE, EUROPE = "beta_point_retrait_france", "beta_point_retrait_europe"
 SIGNED, SIGNED_OVERSEAS = "beta_domicile_signature_france", "beta_domicile_signature_outre_mer"
+REUNION = {"country_code": "RE", "zip_code": "97400"}
 PAPERS = {"10x15": (283, 425), "A4": (595, 842)}
 
 
@@ -147,12 +148,7 @@ def test_instructions_that_cannot_be_printed_are_refused_by_name(desk: Desk, sai
         (FRANCE, {}, "1000", 100_000),
         (SIGNED_OVERSEAS, {}, "5000", 500_000),
         ("beta", {"recipient": {"country_code": "DE"}}, "12.30", 1_230),
-        (
-            "beta",
-            {"sender": {"country_code": "RE", "zip_code": "97400"}, "recipient": {"country_code": "DE"}},
-            "9",
-            900,
-        ),
+        ("beta", {"sender": REUNION, "recipient": {"country_code": "DE"}}, "9", 900),
     ],
 )
 def test_a_value_is_insured_in_cents(desk: Desk, code: str, changes: dict[str, Any], value: str, cents: int) -> None:
