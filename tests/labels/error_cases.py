@@ -18,7 +18,7 @@ from tests.support.api import Caller
 
 BETA = PRODUCT["beta"]
 KEY = "k-1"
-FAILED, UNKNOWN = LabelState.FAILED, LabelState.UNKNOWN
+FAILED, UNKNOWN, INCOMPLETE = LabelState.FAILED, LabelState.UNKNOWN, LabelState.INCOMPLETE
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,6 @@ class Case:
     made: int = 0
     keeps_key: bool = False
     key: str = KEY
-
-
-def fault(name: str, **facts: Any) -> Change:
-    return lambda world: world.sandbox.arm(name, **facts)
 
 
 def nothing(world: World) -> None:
@@ -107,6 +103,12 @@ def first_asked_to_cancel(world: World) -> None:
 
 def magic(product_code: str, name: str, **changes: Any) -> Json:
     return order(product_code, reference=f"FAULT {name}", **changes)
+
+
+def in_part(name: str, count: int, status: int, code: str, state: LabelState, made: int) -> Case:
+    """Return the case of several parcels of beta, of which some were made before the others failed."""
+    body = magic(LINKED, name, parcels=weighing(*[1] * count))
+    return Case(body, nothing, status, code, state, made, keeps_key=True)
 
 
 A = "alpha-13"
@@ -214,33 +216,9 @@ CASES: dict[str, Case] = {
         order(A), first_asked_to_cancel, 409, "LABEL_BEING_CANCELLED", LabelState.CANCELLING, 1, keeps_key=True
     ),
     # Several parcels.
-    "beta, the second of three is refused": Case(
-        magic(LINKED, "2 30204", parcels=weighing(1, 1, 1)),
-        nothing,
-        400,
-        "BETA_ADDRESS_REJECTED",
-        LabelState.INCOMPLETE,
-        made=1,
-        keeps_key=True,
-    ),
-    "beta fails at the last of three": Case(
-        magic(LINKED, "3 40015", parcels=weighing(1, 1, 1)),
-        nothing,
-        502,
-        "BETA_UNAVAILABLE",
-        LabelState.INCOMPLETE,
-        made=2,
-        keeps_key=True,
-    ),
-    "beta is silent at the second of two": Case(
-        magic(LINKED, "2 CLOSE", parcels=weighing(1, 1)),
-        nothing,
-        502,
-        "BETA_OUTCOME_UNKNOWN",
-        UNKNOWN,
-        1,
-        keeps_key=True,
-    ),
+    "beta, the second of three is refused": in_part("2 30204", 3, 400, "BETA_ADDRESS_REJECTED", INCOMPLETE, made=1),
+    "beta fails at the last of three": in_part("3 40015", 3, 502, "BETA_UNAVAILABLE", INCOMPLETE, made=2),
+    "beta is silent at the second of two": in_part("2 CLOSE", 2, 502, "BETA_OUTCOME_UNKNOWN", UNKNOWN, made=1),
     # Keys.
     "key invalid": Case(order(A), nothing, 400, "IDEMPOTENCY_KEY_INVALID", None, key="\t"),
     "key in progress": Case(
