@@ -69,8 +69,7 @@ class Command(base.Command):
         except ValueError:
             raise CommandError(f"{PACE_NAME} {os.environ[PACE_NAME]!r} is not a number above 0") from None
         url = f"http://{HOST}:{port}"
-        for signum in (signal.SIGINT, signal.SIGTERM):  # a shell's background job ignores SIGINT
-            signal.signal(signum, interrupt_once)
+        at_end(interrupt_once)
         if not settings.DEBUG:
             name = connection.settings_dict["NAME"]
             self.stderr.write(f"DEBUG is off: adding sample data and a superuser `demo` to the database {name!r}.")
@@ -106,9 +105,13 @@ class Command(base.Command):
 
 def interrupt_once(*_: Any) -> None:
     """Begin to end; a further signal would cut short what ends the processes, and leave them running."""
-    for signum in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(signum, signal.SIG_IGN)
+    at_end(signal.SIG_IGN)
     raise KeyboardInterrupt
+
+
+def at_end(handler: Any) -> None:
+    for signum in (signal.SIGINT, signal.SIGTERM):  # a shell's background job ignores SIGINT
+        signal.signal(signum, handler)
 
 
 @contextmanager
