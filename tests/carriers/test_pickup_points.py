@@ -1,4 +1,4 @@
-"""What both carriers' point services have alike: a purchase needs one, and its answers are remembered."""
+"""Both carriers' point services: a purchase needs one, and its answers are remembered."""
 
 from datetime import date, datetime, timedelta
 from typing import Any
