@@ -19,6 +19,7 @@ from carriers.refusals import Refusals
 OK: Final = 200
 TOO_EARLY: Final = "2"  # a code of `cancelSkybill`
 MAX_TEXT_LENGTH: Final = 2000
+NOT_TO_THIS_REQUEST: Final = "the answer is not one to this request"
 
 _ERROR_CODE: Final = re.compile(r"-?[0-9]{1,9}")
 
@@ -31,8 +32,20 @@ def result_of(
 ) -> Element:
     """Return the `return` element of an operation's answer; `unknown` is the error for a SOAP fault.
 
-    Raises UnreadableError for what is no XML, as a page in front of the service, whatever its status: alpha refuses
-    credentials by a code.
+    Raises UnreadableError for another status than 200, and as `result_of_any_status`.
+    """
+    result = result_of_any_status(answer, operation, redactor, unknown)
+    if answer.status != OK:
+        raise UnreadableError(NOT_TO_THIS_REQUEST)
+    return result
+
+
+def result_of_any_status(
+    answer: Answer, operation: str, redactor: Redactor, unknown: type[CarrierError] = CarrierUnavailable
+) -> Element:
+    """Return the `return` element, whatever the status is that it comes with.
+
+    Raises UnreadableError for what is no XML, as a page in front of the service: alpha refuses credentials by a code.
     """
     body = soap.body_of(answer.body)
     if body.tag == "Fault":
@@ -40,8 +53,8 @@ def result_of(
         code, text = soap.fault_code(body), soap.text(body, "faultstring")
         raise unknown(CARRIER, carrier_code=redactor.code(code), carrier_text=_shown(text, redactor))
     result = body.find("return") if body.tag == f"{operation}Response" else None
-    if answer.status != OK or result is None:
-        raise UnreadableError("the answer is not one to this request")
+    if result is None:
+        raise UnreadableError(NOT_TO_THIS_REQUEST)
     return result
 
 

@@ -11,7 +11,16 @@ from xml.etree.ElementTree import Element
 
 from carriers.alpha import messages as alpha_message
 from carriers.alpha import points, quickcost
-from carriers.alpha.answers import OK, check_code, number_of, pdf_of, result_of, success_of
+from carriers.alpha.answers import (
+    NOT_TO_THIS_REQUEST,
+    OK,
+    check_code,
+    number_of,
+    pdf_of,
+    result_of,
+    result_of_any_status,
+    success_of,
+)
 from carriers.alpha.credentials import SHAPE, contract
 from carriers.alpha.messages import SHIPPING_NAMESPACE
 from carriers.alpha.parties import CARRIER, sender
@@ -198,8 +207,7 @@ class Alpha(Carrier):
 
 
 def _read_purchase(answer: Answer, *, count: int, redactor: Redactor) -> PurchasedLabel:
-    # A label is kept whatever the status is that it comes with.
-    result = result_of(replace(answer, status=OK), alpha_message.PURCHASE, redactor, OutcomeUnknown)
+    result = result_of_any_status(answer, alpha_message.PURCHASE, redactor, OutcomeUnknown)  # its label is kept
     parcels = result.findall("resultMultiParcelValue")
     numbers = tuple(filter(None, map(number_of, parcels)))
     reservation_number = number_of(result, "reservationNumber")
@@ -207,7 +215,7 @@ def _read_purchase(answer: Answer, *, count: int, redactor: Redactor) -> Purchas
     if not len(parcels) == len(set(numbers)) == count:
         problem = "the answer does not name a different number for each parcel"
     if answer.status != OK:
-        raise UnreadableError("the answer is not one to this request", numbers, reservation_number, pdfs)
+        raise UnreadableError(NOT_TO_THIS_REQUEST, numbers, reservation_number, pdfs)
     try:
         check_code(result, redactor, is_label=bool(numbers or pdfs), unknown=OutcomeUnknown)
     except UnreadableError as error:
