@@ -10,7 +10,7 @@ from django.db import transaction
 
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.http.messages import UnreadableError
-from carriers.shipment import PurchasedLabel
+from carriers.shipment import PickupPoint, PurchasedLabel
 from labels import metrics
 from labels.lifecycle.db_retry import DATABASE_ERRORS, with_db_retry
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
@@ -55,8 +55,7 @@ def save_received(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: 
         "ask_again_at": None,
         **NO_ERROR,
     }
-    if point := purchased.pickup_point:
-        facts["pickup_point"] = {"company": point.name, **address_of(point)}
+    facts |= kept_of(purchased.pickup_point)
     if purchased.is_customs_form_missing:
         facts["warnings"].append(CUSTOMS_FORM_MISSING)
         logger.warning("customs form missing", extra={"label": label.id, "carrier": label.carrier_code})
@@ -68,6 +67,11 @@ def save_received(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: 
         raise not_recorded(label, purchased) from error
     if not is_saved and not ShippingLabel.objects.row_of(label).generated().exists():
         raise came_late(label, purchased)
+
+
+def kept_of(point: PickupPoint | None) -> dict[str, Any]:
+    """Return what the row keeps of the point that a parcel goes to, if it goes to one."""
+    return {"pickup_point": {"company": point.name, **address_of(point)}} if point else {}
 
 
 def are_as_ordered(label: ShippingLabel, numbers: Iterable[str]) -> bool:
@@ -171,8 +175,7 @@ def save_failure(label: ShippingLabel, error: CarrierError, answer: dict[str, An
     facts = answer | {"tracking_numbers": numbers, "ask_again_at": None}
     if error.reservation_number:
         facts["reservation_number"] = fitting(error.reservation_number)
-    if point := error.pickup_point:
-        facts["pickup_point"] = {"company": point.name, **address_of(point)}
+    facts |= kept_of(error.pickup_point)
     if error.made_pdfs:
         facts["pdf"] = unmerged.zipped(error.made_pdfs)
     if isinstance(error, OutcomeUnknown):
