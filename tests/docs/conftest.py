@@ -64,20 +64,23 @@ def database(folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="package")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
-    """The demonstration, which ends with the tests of this folder: its background work goes on meanwhile."""
-    with demonstration(tmp_path_factory.mktemp("demo")) as running:
+    """The demonstration, which ends with the tests of this folder: its background work goes on meanwhile.
+
+    They share its shop, so its limit is that of many.
+    """
+    with demonstration(tmp_path_factory.mktemp("demo"), RATE_LIMIT="1000/60s") as running:
         yield running
 
 
 @pytest.fixture
 def own_demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
-    """A demonstration in which nobody has ordered anything."""
+    """A demonstration in which nobody has ordered anything, with the usual limit."""
     with demonstration(tmp_path_factory.mktemp("demo")) as running:
         yield running
 
 
 @contextmanager
-def demonstration(folder: Path) -> Iterator[Demo]:
+def demonstration(folder: Path, **variables: str) -> Iterator[Demo]:
     collection = folder / "parcels.http"
     with database(folder) as database_url:
         environment = {
@@ -86,6 +89,7 @@ def demonstration(folder: Path) -> Iterator[Demo]:
             "LABELS_DIR": str(folder / "labels"),
             "PATH": os.environ["PATH"],
             "PYTHONUNBUFFERED": "1",
+            **variables,
         }
         command = [sys.executable, "manage.py", "demo", "--port", str(free_port()), "--collection", str(collection)]
         with (
