@@ -26,7 +26,7 @@ class LabelFolder(FileSystemStorage):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.safe_months: set[Path] = set()
+        self.safe_months: set[str] = set()
 
     def check(self) -> None:
         """Raise OSError unless files can be kept here: the folder is made, and a file in it, which has no name."""
@@ -45,30 +45,33 @@ class LabelFolder(FileSystemStorage):
 
         Two processes may do it at once, and one of them may die half-way: each writes a partial file of its own.
         """
-        place, partial = Path(self.location, name), Path(self.location, PARTIAL)
-        for folder in (place.parent, partial):
+        place, partial = os.path.join(self.location, name), os.path.join(self.location, PARTIAL)
+        month, last = os.path.split(place)
+        for folder in (month, partial):
             make_private_folders(folder)
-        temporary = partial / f"{place.name}.{secrets.token_hex(4)}"
+        temporary = os.path.join(partial, f"{last}.{secrets.token_hex(4)}")
         try:
-            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            temporary.replace(place)
+            os.replace(temporary, place)
         except BaseException:
-            temporary.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
             raise
-        self.sync_folders(place)
+        self.sync_folders(month)
 
-    def sync_folders(self, place: Path) -> None:
+    def sync_folders(self, month: str) -> None:
         """Make a file's name survive a power cut, and once a process the names of the month and the year above it.
 
         Another process may have made those just now, and not be so far.
         """
-        month = place.parent
-        for folder in [month] if month in self.safe_months else place.parents[:3]:
-            sync_folder(folder)
-        self.safe_months.add(month)
+        sync_folder(month)
+        if month not in self.safe_months:
+            for folder in Path(month).parents[:2]:
+                sync_folder(folder)
+            self.safe_months.add(month)
 
     def delete(self, name: str) -> None:
         """Remove a label's file, and the partial ones that interrupted attempts to store it left."""
@@ -103,16 +106,16 @@ class LabelFolder(FileSystemStorage):
         return FILES + quote(signer.sign(name or ""))
 
 
-def make_private_folders(folder: Path) -> None:
+def make_private_folders(folder: str | Path) -> None:
     """Make a folder and those above it, for the service's own account only."""
-    if folder.exists():
+    if os.path.isdir(folder):
         return
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
-    for each in reversed(missing):
-        each.mkdir(mode=0o700, exist_ok=True)
+    make_private_folders(os.path.dirname(folder))
+    with suppress(FileExistsError):  # made by another process meanwhile
+        os.mkdir(folder, mode=0o700)
 
 
-def sync_folder(folder: Path) -> None:
+def sync_folder(folder: str | Path) -> None:
     """Make the names in a folder survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
