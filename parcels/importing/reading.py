@@ -24,7 +24,7 @@ from shops.api.field_faults import describe_faults
 from shops.db import clock
 from shops.db.bulk import instance
 
-BATCH_SIZE = 500
+BATCH_SIZE = 1000
 MAX_LINE_BYTES = 4 * 1024 * 1024
 ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 LONG_NUMBER = b"0" * 19  # of which orjson makes a float without a word if it has more than 64 bits

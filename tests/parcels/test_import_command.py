@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from parcels.importing.reading import MAX_LINE_BYTES, read_lines
+from parcels.importing.reading import BATCH_SIZE, MAX_LINE_BYTES, read_lines
 from parcels.models import Parcel, TrackingNumber
 from tests.parcels.lines import line, many
 from tests.shops.commands import run_here
@@ -103,11 +103,11 @@ def test_an_import_that_is_killed_in_the_middle_has_changed_nothing(transactiona
         assert process.stdin is not None
         assert process.stderr is not None
         process.stdin.write(line(id="before", trackingId="N2") + b"\n")
-        process.stdin.writelines(made + b"\n" for made in many(1200))
+        process.stdin.writelines(made + b"\n" for made in many(BATCH_SIZE * 2))
         process.stdin.write(b"bad\n" + b"\n" * 2**17)  # more than its buffer holds
         process.stdin.flush()
         # The bad line is met after two batches were written; the third is being collected.
-        while not process.stderr.readline().startswith(b"line 1202: "):
+        while not process.stderr.readline().startswith(b"line %d: " % (BATCH_SIZE * 2 + 2)):
             assert process.poll() is None
         process.kill()
     end_other_sessions()
@@ -123,10 +123,10 @@ def test_an_import_whose_database_restarts_ends_with_one_clear_line(transactiona
     with start_command("import_parcels", "own", "-", "--skip-invalid") as process:
         assert process.stdin is not None
         assert process.stderr is not None
-        process.stdin.writelines(made + b"\n" for made in many(1200))
+        process.stdin.writelines(made + b"\n" for made in many(BATCH_SIZE * 2))
         process.stdin.write(b"bad\n" + b"\n" * 2**17)  # more than its buffer holds
         process.stdin.flush()
-        while not process.stderr.readline().startswith(b"line 1201: "):  # two batches were written
+        while not process.stderr.readline().startswith(b"line %d: " % (BATCH_SIZE * 2 + 1)):  # two batches were written
             assert process.poll() is None
         end_other_sessions()
         _, told = process.communicate(line() + b"\n")

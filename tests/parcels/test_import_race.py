@@ -9,7 +9,7 @@ from django.db import OperationalError, connection, connections, transaction
 
 from labels.lifecycle.states import Event as LabelEvent
 from labels.lifecycle.states import move
-from parcels.importing.reading import NothingImportedError
+from parcels.importing.reading import BATCH_SIZE, NothingImportedError
 from tests.labels.factories import LabelFactory
 from tests.parcels.lines import line
 from tests.support.api import Caller
@@ -83,7 +83,7 @@ def test_two_imports_of_one_shop_at_the_same_time_leave_one_state(transactional_
 
 
 def test_imports_of_one_shop_in_contrary_orders_do_not_deadlock(transactional_db: None, own: Caller) -> None:
-    names = [f"P{number:04}" for number in range(1000)]
+    names = [f"P{number:04}" for number in range(BATCH_SIZE * 2)]
     import_lines(own.shop, (line(id=name, trackingId=name) for name in names))
 
     def run(ordered: list[str]) -> int:
@@ -93,7 +93,7 @@ def test_imports_of_one_shop_in_contrary_orders_do_not_deadlock(transactional_db
             connections.close_all()
 
     with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(run, [names, names[::-1]])) == [1000, 1000]
+        assert list(pool.map(run, [names, names[::-1]])) == [len(names)] * 2
 
 
 def test_a_label_with_a_number_of_a_parcel_that_an_import_holds_is_finished_after_it(
@@ -104,10 +104,11 @@ def test_a_label_with_a_number_of_a_parcel_that_an_import_holds_is_finished_afte
     is_held, is_over = Event(), Event()
 
     def lines() -> Iterator[bytes]:
-        yield from (line(id=f"P{number}", trackingId=f"N{number}", carrierCode="alpha") for number in range(1, 501))
+        for number in range(1, BATCH_SIZE + 1):
+            yield line(id=f"P{number}", trackingId=f"N{number}", carrierCode="alpha")
         is_held.set()
         assert is_over.wait(WAIT_TIMEOUT_S)
-        yield line(id="P501", trackingId="N501")
+        yield line(id="last", trackingId="last")
 
     def run() -> int:
         try:
@@ -121,6 +122,6 @@ def test_a_label_with_a_number_of_a_parcel_that_an_import_holds_is_finished_afte
         with pytest.raises(OperationalError):
             move(label, LabelEvent.STORED, pdf=None)
         is_over.set()
-        assert importing.result(WAIT_TIMEOUT_S) == 501
+        assert importing.result(WAIT_TIMEOUT_S) == BATCH_SIZE + 1
     move(label, LabelEvent.STORED, pdf=None)
     assert own.look_up("N1").json()["id"] == "P1"

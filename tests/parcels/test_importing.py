@@ -14,7 +14,7 @@ from django.db import OperationalError, connection, transaction
 from pytest_django.fixtures import Settings
 
 from carriers.tracking import Status
-from parcels.importing.reading import MAX_LINE_BYTES
+from parcels.importing.reading import BATCH_SIZE, MAX_LINE_BYTES
 from parcels.models import Parcel, TrackingNumber
 from parcels.tracking.events import CarrierEvent
 from tests.parcels.lines import line, many, refused, skipped, snapshot
@@ -193,7 +193,7 @@ def test_a_field_left_out_of_an_update_becomes_null(own: Caller) -> None:
     assert own.look_up("N1").json()["deliveryDate"] is None
 
 
-@pytest.mark.parametrize("between", [0, 1, 499, 500, 1200])
+@pytest.mark.parametrize("between", [0, 1, BATCH_SIZE - 1, BATCH_SIZE, BATCH_SIZE * 2])
 def test_of_two_lines_with_one_id_the_later_wins_and_is_counted_once(between: int, own: Caller) -> None:
     lines = [
         line(id="twice", trackingId="N1", orderNumber="first"),
@@ -227,28 +227,28 @@ def test_ids_differ_by_case(own: Caller, other: Caller) -> None:
 # --- All or nothing ---
 
 
-@pytest.mark.parametrize("place", [0, 499, 500, 1100])
+@pytest.mark.parametrize("place", [0, BATCH_SIZE - 1, BATCH_SIZE, BATCH_SIZE * 2])
 def test_a_bad_line_anywhere_leaves_everything_unchanged(place: int, own: Caller) -> None:
     import_parcel(own.shop, id="before", trackingId="N1")
-    lines = [line(id="before", trackingId="N2"), *many(1100)]
+    lines = [line(id="before", trackingId="N2"), *many(BATCH_SIZE * 2)]
     lines.insert(place, b"{}")
     [(number, _)] = refused(own.shop, *lines)
     assert number == place + 1
 
 
 def test_bad_lines_are_skipped_on_request(own: Caller) -> None:
-    lines = [*many(1100)]
-    for place in (0, 500, 700):
+    lines = [*many(BATCH_SIZE + 100)]
+    for place in (0, 700, BATCH_SIZE):
         lines[place] = b"{}"
     count, report = skipped(own.shop, *lines)
-    assert count == Parcel.objects.count() == 1097
-    assert [number for number, _ in report] == [1, 501, 701]
+    assert count == Parcel.objects.count() == BATCH_SIZE + 97
+    assert [number for number, _ in report] == [1, 701, BATCH_SIZE + 1]
 
 
 def test_a_source_that_fails_in_the_middle_leaves_everything_unchanged(own: Caller) -> None:
     def broken() -> Iterator[bytes]:
-        yield from many(600)
-        assert Parcel.objects.count() == 500  # a batch is written
+        yield from many(BATCH_SIZE + 100)
+        assert Parcel.objects.count() == BATCH_SIZE
         raise OSError("the disk is gone")
 
     before = snapshot()
@@ -270,7 +270,7 @@ def test_a_database_that_fails_in_the_middle_leaves_everything_unchanged(own: Ca
         return execute(sql, *args)
 
     with pytest.raises(OperationalError), transaction.atomic(), connection.execute_wrapper(fail_late):
-        import_lines(own.shop, [line(id="before", trackingId="N2"), *many(1200)])
+        import_lines(own.shop, [line(id="before", trackingId="N2"), *many(BATCH_SIZE * 2)])
     assert snapshot() == before
     assert selects > 9
 
