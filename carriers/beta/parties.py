@@ -26,7 +26,7 @@ WITH_PROVINCES: Final = frozenset({"CA", "US"})
 POSTAL_CODE_OF: Final = MappingProxyType({"AE": "00000"})  # countries without postal codes
 
 Address = dict[str, Any]
-_LUXEMBOURG: Final = re.compile(r"^LU?[- ]*", re.IGNORECASE)
+_LUXEMBOURG: Final = re.compile(r"^LU?\W*", re.IGNORECASE)
 
 
 def sender(party: Party) -> Address:
@@ -139,8 +139,8 @@ def _joined(line: str, more: str, field: CarrierField) -> str:
 
 
 def zip_code_of(party: Party) -> str:
-    """Return the postal code in beta's form: LU without its letters, US only what stands before the dash."""
+    """Return the postal code in beta's form: LU without its letters, US only what stands before a dash of any kind."""
     zip_code = POSTAL_CODE_OF.get(party.country_code, party.zip_code.strip())
     if party.country_code == "LU":
         return _LUXEMBOURG.sub("", zip_code)
-    return zip_code.partition("-")[0].rstrip() if party.country_code == "US" else zip_code
+    return re.split(r"\W", zip_code)[0] if party.country_code == "US" else zip_code

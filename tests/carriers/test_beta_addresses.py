@@ -152,7 +152,9 @@ def test_a_number_that_nobody_has_is_refused_where_it_is_needed(
         ("LU", "LU-1009", "1009"),
         ("LU", "lu 1009", "1009"),
         ("LU", "LU1009", "1009"),
+        ("LU", "L–1009", "1009"),  # noqa: RUF001 - as keyboards write it
         ("US", "10001-1234", "10001"),
+        ("US", "10001–1234", "10001"),  # noqa: RUF001
         ("US", "10001", "10001"),
         ("IE", "D02 AF30", "D02 AF30"),
         ("PT", "1000-001", "1000-001"),
