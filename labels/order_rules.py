@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -11,6 +12,7 @@ from carriers.base import Carrier
 from carriers.customs import needs_customs
 from carriers.order_fields import OrderFacts
 from carriers.order_table import refusals
+from carriers.order_trials import ANYWHERE
 from carriers.products import PRODUCTS, Product
 from carriers.shipment import Party
 from labels.customs import MAX_ITEMS, MAX_LISTED, MAX_QUANTITY, MAX_WEIGHT_KG
@@ -22,18 +24,29 @@ MAX_PARCELS = max(carrier.max_parcels for carrier in CARRIERS.values())
 
 
 def facts_in(body: dict[str, Any], sender_address: dict[str, str] | None = None) -> OrderFacts:
-    """Read what decides where an order's fields go, of a body that may be invalid."""
+    """Read what decides where an order's fields go, of a body that may be invalid.
+
+    Of a pickup product nothing tells where in the country its point is.
+    """
     sender, recipient = (place(body.get(name)) for name in ("originAddress", "destinationAddress"))
     sender = sender or place(sender_address if "originAddress" not in body else None)
     customs, product_code = body.get("customs"), body.get("productCode")
     destination = body.get("destinationAddress")
+    product = PRODUCTS.get(product_code) if isinstance(product_code, str) else None
+    if recipient and product and product.needs_pickup_point:
+        recipient = replace(recipient, zip_code=ANYWHERE)
     return OrderFacts(
-        product=PRODUCTS.get(product_code) if isinstance(product_code, str) else None,
+        product=product,
         country_code=recipient.country_code if recipient else "",
-        crosses_border=needs_customs(sender, recipient) if sender and recipient else None,
+        crosses_border=crosses_border(sender, recipient),
         is_duties_paid=isinstance(customs, dict) and customs.get("dutiesPaidBySender") is True,
         has_instructions=isinstance(destination, dict) and bool(destination.get("instructions")),
     )
+
+
+def crosses_border(sender: Party | None, recipient: Party | None) -> bool | None:
+    """Return true if customs are needed between the two places; None where one of them is not known."""
+    return needs_customs(sender, recipient) if sender and recipient else None
 
 
 def day_in(text: Any) -> date | None:

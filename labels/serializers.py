@@ -4,6 +4,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -175,10 +176,19 @@ def read_order(body: Any, *, sender_address: dict[str, str] | None) -> dict[str,
     return values
 
 
-def ignored_header(body: Any, *, sender_address: dict[str, str] | None) -> dict[str, str]:
-    """Return the header that names the fields of an order's body that are unknown or not needed, if there are any."""
-    not_needed = order_table.ignored(facts_in(body, sender_address)) if isinstance(body, dict) else ()
-    return request_body.ignored_header(body, READER, not_needed)
+def ignored_header(
+    body: Any, *, sender_address: dict[str, str] | None, crosses_border: bool | None = None
+) -> dict[str, str]:
+    """Return the header that names the fields of an order's body that are unknown or not needed, if there are any.
+
+    `crosses_border` is given where the place of the order's pickup point is known.
+    """
+    if not isinstance(body, dict):
+        return request_body.ignored_header(body, READER)
+    facts = facts_in(body, sender_address)
+    if crosses_border is not None:
+        facts = replace(facts, crosses_border=crosses_border)
+    return request_body.ignored_header(body, READER, order_table.ignored(facts))
 
 
 def sides_cm(parcels: list[dict[str, float]]) -> list[list[int | None]]:

@@ -16,12 +16,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet, ViewSet
 
+from carriers.order_trials import Stage
 from labels import listing, order_check, points
 from labels.idempotency import IdempotencyKey, digest, read_key
 from labels.lifecycle import cancelling, purchase
 from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, is_away
 from labels.lifecycle.errors import NotCancelledError, StorageUnavailableError
 from labels.models import LabelState, ShippingLabel
+from labels.order_rules import crosses_border, place
 from labels.pdfs import storage
 from labels.serializers import (
     CancellationSerializer,
@@ -110,6 +112,9 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
             token_id=token.id,
             wait=self.wait,
         )
+        if label.pickup_point:
+            border = crosses_border(place(label.sender), place(label.pickup_point))
+            self.headers = ignored_header(body, sender_address=shop.sender_address, crosses_border=border)
         replayed = {"Idempotent-Replayed": "true"} if is_replay else {}
         answer_headers = {"Location": f"{TRACKING}/shipments/{label.id}", **headers_of(label), **replayed}
         return Response(self.body(label), status=HTTPStatus.CREATED, headers=answer_headers)
@@ -155,8 +160,11 @@ class OrderCheckViewSet(ViewSet):
             read_order(body, sender_address=sender_address)
             raise ValidationError
         self.headers = ignored_header(body, sender_address=sender_address)
-        shop_id = str(request.user.pk)
-        return Response(order_check.check(shop_id=shop_id, body=body, sender_address=sender_address))
+        answer = order_check.check(shop_id=str(request.user.pk), body=body, sender_address=sender_address)
+        if Stage.PICKUP_POINT in answer["checked"]:
+            border = answer["customsRequired"]
+            self.headers = ignored_header(body, sender_address=sender_address, crosses_border=border)
+        return Response(answer)
 
 
 class PointViewSet(ViewSet):

@@ -11,6 +11,7 @@ from tests.labels.conftest import Sandbox
 from tests.labels.orders import SENDER, Json, order, post
 from tests.labels.test_customs import CUSTOMS, ITEM, NEW_YORK, WORLD
 from tests.support.api import Caller, Response, assert_error
+from tests.support.paths import SHIPMENTS
 
 pytestmark = pytest.mark.any_database
 
@@ -58,6 +59,20 @@ def test_what_is_unknown_or_not_needed_is_named(
     assert answer.status_code == 201, answer.json()
     assert ignored(answer) == named
     assert (HEADER in answer.headers) == bool(named)
+
+
+@pytest.mark.parametrize(
+    ("home", "point", "named"),
+    [("28012", "840101", "customs"), ("35002", "840101", "customs"), ("28012", "840102", ""), ("35002", "840102", "")],
+)
+def test_a_pickup_points_place_tells_whether_customs_are_needed(
+    home: str, point: str, named: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    place = {"countryCode": "ES", "zip": home, "city": "Madrid"}
+    body = order("beta_point_retrait_europe", destination=place, pickupPointCode=point, **GOODS)
+    checked, *bought = post(buyer, body, path=f"{SHIPMENTS}/check"), post(buyer, body, "k"), post(buyer, body, "k")
+    assert [answer.status_code for answer in bought] == [201, 201], bought
+    assert [ignored(answer) for answer in (checked, *bought)] == [named] * 3
 
 
 @pytest.mark.parametrize(
