@@ -1,15 +1,17 @@
 """Customs: which parcels need a declaration, and what is declared of each."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
 from typing import Final
 
 from carriers import laying
 from carriers.errors import RequestRejected
 from carriers.products import CUSTOMS_FREE
 from carriers.shipment import Customs, CustomsItem, Party, Shipment
+from carriers.validation import all_of
 
 FIELD: Final = "customs.items"
 CENT: Final = Decimal("0.01")
@@ -48,6 +50,21 @@ def customs_of(carrier: str, shipment: Shipment) -> Customs | None:
         problem = f"is required for {country_code}, as the shop's contract declares nothing by default"
         raise RequestRejected(carrier, problem, field="customs")
     return shipment.customs
+
+
+def described(customs: Customs, describe: Callable[[str, str], str]) -> Customs:
+    """Return the items as a carrier describes them, by their own words and these words' JSON path; raises Rejected.
+
+    A contract's default has no path of its own.
+    """
+    paths = [
+        "customs" if customs.is_for_each_parcel else f"{FIELD}[{index}].description"
+        for index in range(len(customs.items))
+    ]
+    described_at = zip(customs.items, paths, strict=True)
+    texts = all_of(*(partial(describe, item.description, path) for item, path in described_at))
+    items = (replace(item, description=text) for item, text in zip(customs.items, texts, strict=True))
+    return replace(customs, items=tuple(items))
 
 
 def items_by_parcel(carrier: str, shipment: Shipment, customs: Customs) -> Goods:

@@ -13,7 +13,7 @@ from carriers.errors import CarrierUnavailable, CredentialsRejected, Rejected
 from carriers.order_trials import Stage, Trial, destination
 from carriers.shipment import Shipment
 from labels.order_rules import facts_in
-from labels.orders import check_customs, check_product, completed, credentials_on, new_label, shipment
+from labels.orders import check_product, completed, credentials_on, new_label, shipment
 from labels.serializers import read_order
 from shops.api.errors.coded import CarrierFailedError
 from shops.api.errors.exceptions import ApiError
@@ -59,7 +59,6 @@ def judged(contract: CarrierContract, order: dict[str, Any]) -> tuple[Trial, Shi
     credentials = credentials_on(contract, order["product_code"])
     label = new_label(contract=contract, order=order, key=None, token_id="")
     ordered, trial = replace(shipment(label, contract), id=CHECKED_ID), Trial()
-    check_customs(contract.carrier_code, ordered)
     client(contract.carrier_code, is_test=contract.is_test).check_shipment(ordered, credentials)
     with (
         suppress(BulkheadFullError, CarrierUnavailable),

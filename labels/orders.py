@@ -12,8 +12,9 @@ from typing import Any
 from rest_framework.exceptions import ValidationError
 
 from carriers import CARRIERS
+from carriers.base import Carrier
 from carriers.customs import customs_of
-from carriers.errors import CredentialsRejected
+from carriers.errors import CredentialsRejected, Rejected
 from carriers.order_trials import destination
 from carriers.products import PRODUCTS
 from carriers.shipment import DEFAULT_FORMAT, Credentials, Customs, CustomsItem, Package, Shipment
@@ -135,8 +136,15 @@ def declared(customs: dict[str, Any], contract: CarrierContract) -> Customs:
     )
 
 
-def check_customs(carrier_code: str, ordered: Shipment) -> None:
-    """Raise RequestRejected where the destination needs a declaration and there is none, or its goods don't fit."""
-    ordered = replace(ordered, recipient=destination(ordered, None))
-    if customs := customs_of(carrier_code, ordered):
-        CARRIERS[carrier_code].goods_by_parcel(carrier_code, ordered, customs)
+def check_customs(carrier: Carrier, ordered: Shipment, credentials: Credentials) -> None:
+    """Raise Rejected where the destination needs a declaration and there is none, or its goods don't fit.
+
+    It names all else, too, for which the order can't be sent.
+    """
+    at_destination = replace(ordered, recipient=destination(ordered, None))
+    try:
+        if customs := customs_of(carrier.name, at_destination):
+            carrier.goods_by_parcel(carrier.name, at_destination, customs)
+    except Rejected:
+        carrier.check_shipment(ordered, credentials)
+        raise

@@ -3,9 +3,10 @@
 from dataclasses import replace
 from datetime import datetime
 from decimal import ROUND_UP, Decimal
+from functools import partial
 from itertools import chain
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 from xml.etree.ElementTree import Element
 
 from carriers import shipping_day
@@ -13,7 +14,7 @@ from carriers.alpha import parties
 from carriers.alpha.credentials import contract
 from carriers.alpha.parties import CARRIER, PROFESSIONAL, Fields
 from carriers.alpha.points import sells
-from carriers.customs import customs_of, shares_by_parcel, value_eur
+from carriers.customs import Goods, customs_of, described, shares_by_parcel, value_eur
 from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.http import soap
 from carriers.order_trials import destination
@@ -56,7 +57,7 @@ def purchase(shipment: Shipment, credentials: Credentials, point: PickupPoint | 
     parts = all_of(
         lambda: _senders(shipment.sender),
         lambda: [_element("recipientValue", _recipient(shipment, product, point))],
-        lambda: [_element("refValue", _references(shipment, product, point, rank)) for rank in range(count)],
+        lambda: [_element("refValue", fields) for fields in _references(shipment, product, point)],
         lambda: [_element("skybillValue", fields) for fields in _parcels(shipment, product)],
     )
     if point and not sells(route_of(shipment, product, shipment.packages[0]).carrier_code, point):
@@ -104,12 +105,17 @@ def _recipient(shipment: Shipment, product: Product, point: PickupPoint | None) 
     )
 
 
-def _references(shipment: Shipment, product: Product, point: PickupPoint | None, index: int) -> Fields:
-    """Return the references that the carrier stores and prints; for a relay its code is printed."""
+def _references(shipment: Shipment, product: Product, point: PickupPoint | None) -> list[Fields]:
+    """Return the references of each parcel that the carrier stores and prints; for a relay its code is printed."""
     if not product.needs_pickup_point:
-        return (("recipientRef", _reference(shipment, index)), ("shipperRef", shipment.id))
+        return [(("recipientRef", printed), ("shipperRef", shipment.id)) for printed in _printed(shipment)]
     code = point.code if point else shipment.pickup_point_code
-    return (("recipientRef", code), ("shipperRef", shipment.id), ("idRelais", code))
+    return [(("recipientRef", code), ("shipperRef", shipment.id), ("idRelais", code))] * len(shipment.packages)
+
+
+def _printed(shipment: Shipment) -> list[str]:
+    """Return the text that is printed on each parcel."""
+    return all_of(*(partial(_reference, shipment, index) for index in range(len(shipment.packages))))
 
 
 def _reference(shipment: Shipment, index: int) -> str:
@@ -121,11 +127,22 @@ def _reference(shipment: Shipment, index: int) -> str:
 
 
 def _parcels(shipment: Shipment, product: Product) -> list[Fields]:
-    routes = [route_of(shipment, product, package) for package in shipment.packages]
-    customs = customs_of(CARRIER, shipment)
-    goods = shares_by_parcel(CARRIER, shipment, customs) if customs else [()] * len(shipment.packages)
+    parts: list[Any] = all_of(
+        lambda: [route_of(shipment, product, package) for package in shipment.packages],
+        lambda: _goods(shipment),
+        lambda: _printed(shipment) if product.needs_pickup_point else [],
+    )
+    routes, goods, _ = parts
     parcels, called_at = enumerate(zip(routes, goods, strict=True)), shipping_day.now()
     return [_parcel(shipment, index, route, items, called_at) for index, (route, items) in parcels]
+
+
+def _goods(shipment: Shipment) -> Goods:
+    """Return what is declared of each parcel, in the letters that the carrier prints."""
+    customs = customs_of(CARRIER, shipment)
+    if customs is None:
+        return [()] * len(shipment.packages)
+    return shares_by_parcel(CARRIER, shipment, described(customs, _description))
 
 
 def _parcel(
@@ -176,22 +193,12 @@ def _contents(shipment: Shipment, index: int, goods: tuple[CustomsItem, ...]) ->
     printed = _reference(shipment, index) if PRODUCTS[shipment.product_code].needs_pickup_point else ""
     contents = [printed] if printed else []
     places = CONTENTS - len(contents)
-    described = list(dict.fromkeys(_description(shipment, item) for item in goods))
-    if len(described) > places:
+    descriptions = list(dict.fromkeys(item.description for item in goods))
+    if len(descriptions) > places:
         field = CarrierField(CARRIER, "customs.items", CONTENT_LENGTH, RequestRejected)
-        described = wrapped(" ".join(described), field, places)
-    return [(f"content{rank}", text) for rank, text in enumerate((*contents, *described), start=1)]
+        descriptions = wrapped(" ".join(descriptions), field, places)
+    return [(f"content{rank}", text) for rank, text in enumerate((*contents, *descriptions), start=1)]
 
 
-def _description(shipment: Shipment, item: CustomsItem) -> str:
-    field = CarrierField(CARRIER, _path(shipment, item), CONTENT_LENGTH, RequestRejected)
-    return required(to_ascii(item.description), field)
-
-
-def _path(shipment: Shipment, item: CustomsItem) -> str:
-    """Return the JSON path of an item's description; the contract's default has none."""
-    customs = shipment.customs
-    if customs is None or customs.is_for_each_parcel:
-        return "customs"
-    descriptions = [each.description for each in customs.items]
-    return f"customs.items[{descriptions.index(item.description)}].description"
+def _description(words: str, path: str) -> str:
+    return required(to_ascii(words), CarrierField(CARRIER, path, CONTENT_LENGTH, RequestRejected))

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from functools import partial
 from typing import Any, Final
 
 from carriers.beta.parties import CARRIER, WITH_PROVINCES
-from carriers.customs import customs_of, items_by_parcel, needs_customs
+from carriers.customs import customs_of, described, items_by_parcel, needs_customs
 from carriers.errors import RequestRejected
 from carriers.shipment import Customs, CustomsItem, Package, Party, Shipment
 from carriers.text import CarrierField, fitting, required, to_plain
@@ -131,9 +132,13 @@ def _plain(text: str, path: str, max_length: int) -> str:
 
 def _contents(shipment: Shipment, customs: Customs) -> list[Json]:
     """Return each parcel's articles and comments and, for duties paid by the sender, the description of them all."""
-    comments = _comments(shipment, customs)
-    code = f" - MID: {comments}" if comments and shipment.recipient.country_code in MANUFACTURERS_CODE else ""
-    parcels = items_by_parcel(CARRIER, shipment, _described(customs, DESCRIPTION_LENGTH - len(code)))
+    code = _code(shipment, customs)
+    describe = partial(_description, DESCRIPTION_LENGTH - len(code))
+    parts: list[Any] = all_of(
+        lambda: _comments(shipment, customs),
+        lambda: items_by_parcel(CARRIER, shipment, described(customs, describe)),
+    )
+    comments, parcels = parts
     return [
         ({"description": _summary(items)} if is_ddp(shipment) else {})
         # In the place of the comments a code is that of the only article.
@@ -143,19 +148,18 @@ def _contents(shipment: Shipment, customs: Customs) -> list[Json]:
     ]
 
 
-def _described(customs: Customs, max_length: int) -> Customs:
-    """Return the items under descriptions that the carrier takes; the contract's default has no path of its own."""
-    paths = (
-        "customs" if customs.is_for_each_parcel else f"customs.items[{index}].description"
-        for index in range(len(customs.items))
-    )
-    makers = [partial(_description, item, path, max_length) for item, path in zip(customs.items, paths, strict=True)]
-    return replace(customs, items=tuple(all_of(*makers)))
+def _code(shipment: Shipment, customs: Customs) -> str:
+    """Return what stands behind each description: to the United States the manufacturer's code, if it is one."""
+    comments = ""
+    if shipment.recipient.country_code in MANUFACTURERS_CODE:
+        with suppress(RequestRejected):  # as the comments are, by name
+            comments = _comments(shipment, customs)
+    return f" - MID: {comments}" if comments else ""
 
 
-def _description(item: CustomsItem, path: str, max_length: int) -> CustomsItem:
+def _description(max_length: int, words: str, path: str) -> str:
     field = CarrierField(CARRIER, path, max_length, RequestRejected)
-    return replace(item, description=required(to_plain(item.description, field), field))
+    return required(to_plain(words, field), field)
 
 
 def _articles(items: Sequence[CustomsItem], package: Package, code: str) -> list[Json]:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import ROUND_UP, Decimal
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -105,19 +106,20 @@ def links(shipment: Shipment, rank: int, followers: Sequence[str]) -> Fields:
 
 def _letter(shipment: Shipment, product: Product, index: int) -> Json:
     package, is_at_point = shipment.packages[index], product.needs_pickup_point
-    sold, sender, recipient, instructions, reference = all_of(
+    parts: list[Any] = all_of(
         lambda: _sold(shipment, product, package),
         lambda: parties.sender(shipment.sender),
         lambda: parties.recipient(shipment.recipient, is_at_point=is_at_point, is_duty_paid=is_ddp(shipment)),
         lambda: options.instructions(shipment),
-        lambda: {"senderParcelRef": _reference(shipment, index)},
+        lambda: _references(shipment),
     )
+    sold, sender, recipient, instructions, references = parts
     point = {"pickupLocationId": shipment.pickup_point_code} if is_at_point else {}
     parcel = {"weight": float(_weight_kg(package)), **point, **sold["parcel"], **instructions}
     return {
         "service": {**sold["service"], **_service(shipment)},
         "parcel": parcel,
-        "sender": {**reference, "address": sender},
+        "sender": {"senderParcelRef": references[index], "address": sender},
         "addressee": {"address": recipient},
     }
 
@@ -130,9 +132,11 @@ def _declared(letter: Json, declaration: Declaration) -> Json:
 def _sold(shipment: Shipment, product: Product, package: Package) -> Json:
     """Return the carrier's code, and what it allows: duties paid by the sender, and insurance."""
     code = route_of(shipment, product, package).carrier_code
-    check_duties(shipment, code)
-    insurance = options.insurance(shipment, code, is_at_point=product.needs_pickup_point)
-    return {"service": {"productCode": code}, "parcel": insurance}
+    parts: list[Any] = all_of(
+        lambda: check_duties(shipment, code),
+        lambda: options.insurance(shipment, code, is_at_point=product.needs_pickup_point),
+    )
+    return {"service": {"productCode": code}, "parcel": parts[1]}
 
 
 def _weight_kg(package: Package) -> Decimal:
@@ -153,6 +157,10 @@ def _commercial_name(shipment: Shipment) -> str:
     names = (shipment.commercial_name, shipment.sender.company, shipment.sender.last_name)
     field = CarrierField(CARRIER, "commercialName", LINE_LENGTH, RequestRejected)
     return fitting(next(filter(None, (to_latin(name, field) for name in names)), ""), field)
+
+
+def _references(shipment: Shipment) -> list[str]:
+    return all_of(*(partial(_reference, shipment, index) for index in range(len(shipment.packages))))
 
 
 def _reference(shipment: Shipment, index: int) -> str:

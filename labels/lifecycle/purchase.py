@@ -125,7 +125,7 @@ def buy_new(
         with conversation(contract, credentials, Service.SHIPPING, key=key and (contract.shop_id, key.value)) as talk:
             label = new_label(contract=contract, order=order, key=key, token_id=token_id)
             ordered = shipment(label, contract)
-            check_customs(carrier_code, ordered)
+            check_customs(talk.carrier, ordered, credentials)
             return place(label, ordered, talk, wait)
     except KeyInUseError as error:
         raise NotBegunError(ApiError(IDEMPOTENCY_KEY_IN_PROGRESS)) from error

@@ -117,7 +117,7 @@ def test_the_order_s_own_declaration_stands_in_for_a_contract_s(buyer: Caller, s
 
 
 def test_pieces_that_fit_in_no_parcel_are_refused_without_a_row(buyer: Caller, sandbox: Sandbox) -> None:
-    customs = {"items": [ITEM | {"quantity": 1, "weight": 1.5}]}
+    customs = CUSTOMS | {"items": [ITEM | {"quantity": 1, "weight": 1.5}], "dutiesPaidBySender": False}
     body = abroad(parcels=weighing(1, 1), customs=customs)
     said = assert_coded(post(buyer, body), 400, "BETA_REQUEST_REJECTED")
     assert said == "customs.items: are heavier than the parcels they are in."

@@ -13,7 +13,7 @@ from shops.contracts.models import CarrierContract
 from tests.drills.order_trials import run
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory
-from tests.labels.orders import ACCOUNT, order, post, weighing
+from tests.labels.orders import ACCOUNT, Json, order, post, weighing
 from tests.support.api import Caller, Response
 from tests.support.paths import SHIPMENTS
 
@@ -22,6 +22,11 @@ CHECKS = f"{PATHS['BETA_URL']}/checkGenerateLabel"
 FRANCE, EUROPE = "beta_point_retrait_france", "beta_point_retrait_europe"
 ALL = ["service", "contract", "carrier"]
 TO_POINT = ["service", "contract", "pickup-point", "carrier"]
+WORLD = "beta_domicile_signature_monde"
+FIRST, SECOND = "customs.items[0].description", "customs.items[1].description"
+TWO_OF_OTHERS = [{"weight": 1, "reference": "Щ" * 10}] * 2  # alpha spells it `Shch`, beta prints Latin letters
+LONG = {"description": "x" * 50, "quantity": 2, "unitValue": 5, "weight": 0.1, "hsCode": "340600"}
+FOREIGN = LONG | {"description": "Ж"}
 
 
 def send(caller: Caller, body: Any, **options: Any) -> Response:
@@ -86,6 +91,35 @@ def test_each_field_that_the_carrier_can_not_print_is_a_problem(
     found = [(each["field"], each["message"]) for each in check(asker, body)["problems"]]
     fields = ("originAddress.city", "destinationAddress.address1", "destinationAddress.city")
     assert sorted(found) == sorted((field, f"{field}: {problem}.") for field in fields)
+
+
+@pytest.mark.parametrize(
+    ("product_code", "changes", "fields"),
+    [
+        ("alpha-13", {"parcels": TWO_OF_OTHERS}, "parcels[0].reference parcels[1].reference"),
+        ("relais", {"parcels": TWO_OF_OTHERS}, "parcels[0].reference parcels[1].reference"),
+        ("beta", {"parcels": TWO_OF_OTHERS}, "parcels[0].reference parcels[1].reference"),
+        ("alpha_express_world", {"customs": {"items": [LONG, LONG]}}, f"{FIRST} {SECOND}"),
+        (WORLD, {"customs": {"items": [FOREIGN, FOREIGN], "comments": "Ж"}}, f"customs.comments {FIRST} {SECOND}"),
+        (
+            "beta",
+            {"customs": {"items": [LONG], "dutiesPaidBySender": True}, "insuredValue": 5},
+            "customs.dutiesPaidBySender insuredValue",
+        ),
+        ("alpha_express_world", {"destination": {"city": "☃"}}, "destinationAddress.city customs"),
+        (WORLD, {"destination": {"city": "☃"}}, "destinationAddress.city customs"),
+    ],
+)
+def test_all_that_can_not_be_sent_is_named_at_once(
+    product_code: str, changes: Json, fields: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    CarrierContract.objects.update(customs_description="", customs_value_eur=None, customs_hs_code="")
+    body = order(product_code, **({"parcels": weighing(1, 1)} | changes))
+    problems = check(buyer, body)["problems"]
+    assert sorted(each["field"] for each in problems) == sorted(fields.split())
+    bought = post(buyer, body)
+    assert (bought.status_code, sandbox.calls()) == (400, 0)
+    assert all(f"{field}: " in bought.json()["message"] for field in fields.split())
 
 
 def test_all_that_the_carrier_refuses_is_a_problem(asker: Caller) -> None:
