@@ -119,15 +119,23 @@ def _lines(party: Party, path: str) -> Mapping[str, str]:
     A street that is too long is wrapped into line3.
     """
     first, second = (CarrierField(CARRIER, f"{path}.{name}", LINE_LENGTH) for name in ("address1", "address2"))
-    street, more = to_latin(party.address1, first), fitting(to_latin(party.address2, second), second)
-    if not street:
-        raise first.error("has no text that beta can print")
+    street, more = all_of(
+        lambda: _street(party, first),
+        lambda: fitting(to_latin(party.address2, second), second),
+    )
     if path == RECIPIENT and party.country_code in ONE_LINE:
         return {"line2": _joined(fitting(street, first), more, second)}
     if len(street) <= LINE_LENGTH:
         return {"line2": street, "line3": more}
     line2, line3 = wrapped(street, first, STREET_LINES)
     return {"line2": line2, "line3": _joined(line3, more, second)}
+
+
+def _street(party: Party, field: CarrierField) -> str:
+    street = to_latin(party.address1, field)
+    if not street:
+        raise field.error("has no text that beta can print")
+    return street
 
 
 def _joined(line: str, more: str, field: CarrierField) -> str:

@@ -23,6 +23,7 @@ FRANCE, EUROPE = "beta_point_retrait_france", "beta_point_retrait_europe"
 ALL = ["service", "contract", "carrier"]
 TO_POINT = ["service", "contract", "pickup-point", "carrier"]
 WORLD = "beta_domicile_signature_monde"
+LINES = "destinationAddress.address1 destinationAddress.address2"
 FIRST, SECOND = "customs.items[0].description", "customs.items[1].description"
 TWO_OF_OTHERS = [{"weight": 1, "reference": "Щ" * 10}] * 2  # alpha spells it `Shch`, beta prints Latin letters
 LONG = {"description": "x" * 50, "quantity": 2, "unitValue": 5, "weight": 0.1, "hsCode": "340600"}
@@ -106,6 +107,8 @@ def test_each_field_that_the_carrier_can_not_print_is_a_problem(
             {"customs": {"items": [LONG], "dutiesPaidBySender": True}, "insuredValue": 5},
             "customs.dutiesPaidBySender insuredValue",
         ),
+        ("beta", {"destination": {"address1": "☃", "address2": "☃"}}, LINES),
+        ("beta", {"destination": {"address1": "☃", "address2": "x" * 36}}, LINES),
         ("alpha_express_world", {"destination": {"city": "☃"}}, "destinationAddress.city customs"),
         (WORLD, {"destination": {"city": "☃"}}, "destinationAddress.city customs"),
     ],
