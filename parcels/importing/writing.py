@@ -186,7 +186,7 @@ class Batch:
             for row in self.numbers[parcel.id].values():
                 known = self.of_labels.get(row.number) or left.get(row.number)
                 if known and not row.pk and is_told_of(row, known):
-                    row.state = state_beside(known)
+                    row.state, row.carrier_code = state_beside(known), known.carrier_code
                     if not parcel.are_texts_erased:
                         absorb(row, known)
                     self.touched.add(parcel.id)

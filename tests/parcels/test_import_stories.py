@@ -342,11 +342,15 @@ def test_a_number_whose_texts_are_erased_leaves_for_a_parcel_that_keeps_none(own
     assert number_of("P2").events[0]["text"] == ""
 
 
-def test_a_labels_number_that_a_further_parcel_names_has_there_what_its_own_carrier_told(own: Caller) -> None:
+@pytest.mark.parametrize(("state", "age_h"), [(NumberState.BOUGHT, 48), (NumberState.CANCELLED, 49)])
+def test_a_labels_number_that_a_further_parcel_names_has_there_what_its_own_carrier_told(
+    state: NumberState, age_h: int, own: Caller
+) -> None:
     imported(own, None, None, carrierCode="beta")
-    TrackingNumber.objects.update(state=NumberState.BOUGHT, label="a label")
+    TrackingNumber.objects.update(state=state, label="a label")
     hear(S.IN_TRANSIT, 3)
-    imported(own, None, None, id="P2", trackingId="N2", trackingNumbers=["N2", "N1"], carrierCode="alpha")
+    line = {"trackingId": "N2", "trackingNumbers": ["N2", "N1"], "carrierCode": "alpha", "createdAt": ms(age_h)}
+    imported(own, None, None, id="P2", **line)
     assert status_of(own, "N2") == "IN_TRANSIT"
     asked = {row.number: row.carrier_code for row in TrackingNumber.objects.filter(parcel="P2")}
     assert asked == {"N1": "beta", "N2": "alpha"}
