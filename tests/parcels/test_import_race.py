@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event
+from threading import Barrier, Event
 
 import pytest
 from django.db import OperationalError, connection, connections, transaction
 
 from labels.lifecycle.states import Event as LabelEvent
 from labels.lifecycle.states import move
-from parcels.importing.reading import BATCH_SIZE, NothingImportedError
+from parcels.importing.reading import BATCH_SIZE, ContestedError, NothingImportedError
+from shops.models import Shop
 from tests.labels.factories import LabelFactory
 from tests.parcels.lines import line
 from tests.support.api import Caller
@@ -94,6 +95,33 @@ def test_imports_of_one_shop_in_contrary_orders_do_not_deadlock(transactional_db
 
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(run, [names, names[::-1]])) == [len(names)] * 2
+
+
+def test_of_two_shops_that_import_the_same_new_ids_in_contrary_orders_one_is_told_to_import_again(
+    transactional_db: None, own: Caller, other: Caller
+) -> None:
+    have_written = Barrier(2, timeout=WAIT_TIMEOUT_S)
+
+    def lines(names: str) -> Iterator[bytes]:
+        for rank, name in enumerate(names):
+            yield from (line(id=f"{name}{number}", trackingId=f"{name}{number}") for number in range(BATCH_SIZE))
+            if rank == 0:
+                yield line(id=f"{name}{BATCH_SIZE}", trackingId="N")  # is read when the batch before it is written
+                have_written.wait()
+
+    def run(shop: Shop, names: str) -> int | None:
+        try:
+            return import_lines(shop, lines(names))
+        except ContestedError:
+            return None
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(2) as pool:
+        counts = list(pool.map(run, [own.shop, other.shop], ["ab", "ba"]))
+    assert sorted(counts, key=str) == [2 * BATCH_SIZE + 1, None]
+    found = [caller.look_up("a1").status_code for caller in (own, other)]
+    assert found == [200 if count else 404 for count in counts]
 
 
 def test_a_label_with_a_number_of_a_parcel_that_an_import_holds_is_finished_after_it(

@@ -10,7 +10,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from tqdm import tqdm
 
-from parcels.importing.reading import Line, NothingImportedError, ParcelImport, read_lines
+from parcels.importing.reading import ContestedError, Line, NothingImportedError, ParcelImport, read_lines
 from shops.management import base
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
@@ -40,6 +40,8 @@ class Command(base.Command):
                 self.print(str(count))
         except NothingImportedError:
             raise CommandError(f"{run.bad} bad line{'s' * (run.bad != 1)}: nothing was imported") from None
+        except ContestedError:
+            raise CommandError("another shop imports some of these ids: nothing was imported, import again") from None
         if run.bad:
             self.stderr.write(f"{run.bad} bad line{'s' * (run.bad != 1)} left out")
 
