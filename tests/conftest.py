@@ -14,6 +14,7 @@ import hypothesis
 import pytest
 from django.core.cache import caches
 from django.db import connections
+from django.http import HttpRequest, HttpResponse
 from django.template import Context, Template
 from django.test import utils
 from django.utils.safestring import SafeString
@@ -21,6 +22,7 @@ from pytest_django import DjangoDbBlocker
 
 from carriers import pdf, pdf_merger
 from carriers.http.messages import UnreadableError
+from config import error_pages
 from config.api import fast_path
 from config.login.hashing import OneAtATimeHasher
 from config.ops import log_writer
@@ -202,6 +204,20 @@ def only_whole_pages(django_test_environment: None) -> Iterator[None]:
 def no_sidebar(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the staff's sidebar out, which is the same in every page and a fifth of its time."""
     monkeypatch.setattr("unfold.sites.UnfoldAdminSite.get_sidebar_list", lambda *_: [])
+
+
+@pytest.fixture
+def refusals_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse staff with a whole page once for each status, which is the same at every address, and then without one."""
+    page, seen = error_pages.error_page, set[int]()
+
+    def read_once(request: HttpRequest, status: int, *texts: str) -> HttpResponse:
+        if status in seen:
+            return HttpResponse(status=status)
+        seen.add(status)
+        return page(request, status, *texts)
+
+    monkeypatch.setattr(error_pages, "error_page", read_once)
 
 
 @pytest.fixture

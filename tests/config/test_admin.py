@@ -24,6 +24,8 @@ from tests.support.factories import AccessTokenFactory, ShopFactory, import_parc
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 EVERY_LISTS = {"q", "p", "o", "all", "e", "_popup", "_to_field", "_facets", "unknown"}  # the same code reads them
 ODD_VALUES = ["", "-1", "9" * 30, "\u202e'\"><%"]
+each_list = pytest.mark.parametrize("model_admin", admin.site._registry.values(), ids=str)
+quickly = pytest.mark.usefixtures("no_sidebar", "refusals_read_once")
 
 
 def paths(resolver: URLResolver, value: str, start: str = "") -> Iterator[str]:
@@ -91,7 +93,8 @@ def test_a_page_is_found_by_the_key_and_by_no_other_field(root: Client, field: s
     assert answer.status_code == status
 
 
-def test_no_id_fails_a_page(root: Client, no_sidebar: None) -> None:
+@quickly
+def test_no_id_fails_a_page(root: Client) -> None:
     whole = set(admin_paths("x")) & set(admin_paths("y"))  # those without an open part
     for value in ("x", "9" * 30, "_00", "_", "..", "a%2Fb", "%FF", "x" * 3000):
         for path in sorted({*admin_paths(value)} - whole) + (sorted(whole) if value == "x" else []):
@@ -107,8 +110,9 @@ def parameters(model_admin: admin.ModelAdmin[models.Model]) -> set[str]:
     return fields | {f"{field}__in" for field in fields} | EVERY_LISTS | ours | exact
 
 
-@pytest.mark.parametrize("model_admin", admin.site._registry.values(), ids=str)
-def test_no_parameter_fails_a_list(root: Client, no_sidebar: None, model_admin: admin.ModelAdmin[models.Model]) -> None:
+@quickly
+@each_list
+def test_no_parameter_fails_a_list(root: Client, model_admin: admin.ModelAdmin[models.Model]) -> None:
     options = model_admin.model._meta
     path = f"/admin/{options.app_label}/{options.model_name}/"
     place = list(admin.site._registry.values()).index(model_admin)
@@ -120,9 +124,10 @@ def test_no_parameter_fails_a_list(root: Client, no_sidebar: None, model_admin: 
             assert root.get(path, {name: value}).status_code < 500, (name, value)
 
 
-@pytest.mark.parametrize("model_admin", admin.site._registry.values(), ids=str)
+@quickly
+@each_list
 def test_a_list_is_narrowed_and_sorted_by_what_it_offers_and_by_nothing_else(
-    root: Client, no_sidebar: None, model_admin: admin.ModelAdmin[models.Model]
+    root: Client, model_admin: admin.ModelAdmin[models.Model]
 ) -> None:
     options = model_admin.model._meta
     path = f"/admin/{options.app_label}/{options.model_name}/"

@@ -2,18 +2,13 @@
 
 import io
 import zipfile
-from collections.abc import Callable
-from functools import partial
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, Permission, User
-from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 from django.utils.html import escape
 
-from config import error_pages
 from config.roles import ROLES, make_groups, offered
 from labels.figures.counting import recount
 from parcels.models import UnlistedEventCode
@@ -166,22 +161,12 @@ def unpacked(content: bytes) -> bytes:
         return b"".join(map(book.read, book.namelist()))
 
 
-def read_once(
-    page: Callable[..., HttpResponse], seen: set[int], request: Any, status: int, *texts: Any
-) -> HttpResponse:
-    """Refuse with the page for the first time only: it is the same for every address."""
-    is_first = status not in seen
-    seen.add(status)
-    return page(request, status, *texts) if is_first else HttpResponse(status=status)
-
-
 @pytest.mark.parametrize("who", WHO)
 def test_every_route_of_the_admin_has_its_status_is_in_french_and_shows_customers_to_some(
-    who: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    who: str, refusals_read_once: None, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if who != "root":  # who sees all links of the sidebar
         request.getfixturevalue("no_sidebar")
-    monkeypatch.setattr(error_pages, "error_page", partial(read_once, error_pages.error_page, set()))
     world, browser = rows(), member(who)
     pseudo.install(monkeypatch)
     seen: dict[str, int] = {}
