@@ -48,14 +48,14 @@ ANY_DATABASE = {
     for folder, names in {
         "config": "test_messages",
         "config/api": "test_errors test_bodies test_policies test_admin_hosts test_http_contract",
-        "config/desk": "test_languages test_looks test_tasks",
+        "config/desk": "test_languages test_looks test_morning test_tasks",
         "config/login": "test_devices test_passwords test_second_factor test_sessions test_sign_on",
         "docs": "test_pages",
-        "labels": "test_accounts test_folder test_idempotency_failures test_metrics test_needles test_order_check"
-        " test_points test_word_back",
-        "labels/admin": "test_adopting test_cancelling test_deciding test_page test_pdf test_printing test_selected"
-        " test_slips test_unmerged_pdfs",
-        "parcels/admin": "test_dossier test_page",
+        "labels": "test_accounts test_contracts test_folder test_idempotency_failures test_metrics test_needles"
+        " test_order_check test_points test_word_back",
+        "labels/admin": "test_adopted_in_part test_adopting test_cancelling test_deciding test_page test_pdf"
+        " test_printing test_selected test_slips test_to_decide test_unmerged_pdfs",
+        "parcels/admin": "test_dossier test_page test_tracking",
         "shops": "test_admin test_contract_admin test_contract_form test_sender_address_command test_sender_form",
         "shops/webhooks": "test_admin test_public_addresses test_signing",
     }.items()
@@ -122,7 +122,7 @@ def longest_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
 
 
 def is_about_services(item: pytest.Item) -> bool:
-    if item.get_closest_marker("real_services"):
+    if item.get_closest_marker("real_services") or item.get_closest_marker("both_databases"):
         return True
     if item.get_closest_marker("any_database") or item.path in ANY_DATABASE:
         return False

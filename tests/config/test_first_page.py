@@ -128,6 +128,7 @@ def test_every_figure_equals_the_number_of_rows_in_the_list_that_it_leads_to(
     }
 
 
+@pytest.mark.any_database
 def test_a_bar_leads_where_its_figure_in_the_table_leads(staff: Client, shop: Shop) -> None:
     LabelFactory(shop=shop, carrier_code="alpha")
     count()
@@ -142,6 +143,7 @@ def test_a_bar_leads_where_its_figure_in_the_table_leads(staff: Client, shop: Sh
     assert (query["created_from"], query["created_to"], query["carrier"]) == ([day], [day], ["alpha"])
 
 
+@pytest.mark.any_database
 def test_a_chart_is_a_table_too_and_nothing_of_the_page_is_an_inline_script(staff: Client, shop: Shop) -> None:
     LabelFactory(shop=shop, days_ago=1)
     count()
@@ -151,6 +153,7 @@ def test_a_chart_is_a_table_too_and_nothing_of_the_page_is_an_inline_script(staf
     assert "<script>" not in page
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("permissions", "titles"),
     [
@@ -170,6 +173,7 @@ def test_a_figure_is_shown_to_those_who_may_see_its_list(permissions: list[str],
     assert not [title for title in hidden if f"<h2>{title}</h2>" in page.text]
 
 
+@pytest.mark.any_database
 def test_the_page_says_of_when_its_figures_are(staff: Client, shop: Shop) -> None:
     count()
     page = staff.get("/admin/").text
@@ -178,6 +182,7 @@ def test_the_page_says_of_when_its_figures_are(staff: Client, shop: Shop) -> Non
     assert 'role="alert"' not in page
 
 
+@pytest.mark.any_database
 def test_figures_that_nobody_has_counted_for_a_quarter_of_an_hour_are_announced(staff: Client) -> None:
     assert "has not run" in staff.get("/admin/").text
     count()
@@ -199,6 +204,7 @@ def test_the_page_costs_the_same_queries_however_much_there_is(staff: Client, sh
     assert query_count(staff, "/admin/") == before
 
 
+@pytest.mark.any_database
 def test_an_open_circuit_breaker_and_late_tracking_stand_out(staff: Client, shop: Shop) -> None:
     import_parcel(shop, carrierCode="alpha", lastStatus="IN_TRANSIT", createdAt=ago_ms(1))
     TrackingNumber.objects.update(due_at=timezone.now() - timedelta(minutes=20))

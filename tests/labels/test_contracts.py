@@ -133,6 +133,7 @@ def test_a_contract_that_cannot_be_opened_buys_nothing_and_is_told_as_such(
     assert post(buyer, order(), key="k").status_code == 201
 
 
+@pytest.mark.both_databases
 def test_a_shop_has_one_contract_with_a_carrier(asker: Caller) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         ContractFactory(shop=asker.shop, carrier_code="alpha")

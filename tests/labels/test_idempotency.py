@@ -57,6 +57,7 @@ def test_a_replay_is_signed_afresh(buyer: Caller, monkeypatch: pytest.MonkeyPatc
     assert client().get(second["labelUrl"]).status_code == 200
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -80,6 +81,7 @@ def test_another_key_is_another_label(second: str, buyer: Caller, sandbox: Sandb
     assert len(sandbox.made()) == 2
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(
     "key", ["", '""', "x" * 256, '"' + "x" * 256 + '"', "a\tb", "a\x7fb", "\x01", "\xe9", "cl\u00e9", "a\0b"]
 )
@@ -106,6 +108,7 @@ def test_a_key_belongs_to_all_tokens_of_a_shop(buyer: Caller) -> None:
 # --- The same body ---
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(
     "again",
     [
@@ -125,6 +128,7 @@ def test_the_same_json_value_in_other_words_is_the_same_body(again: Any, buyer: 
     assert len(sandbox.made()) == 1
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(
     "body",
     [

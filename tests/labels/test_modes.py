@@ -144,6 +144,7 @@ def do_all(shop: Caller) -> None:
             refresh(carrier, stop=Event(), is_test=is_test)
 
 
+@pytest.mark.any_database
 def test_nothing_that_a_test_shop_does_reaches_a_carrier(tester: Caller, tests: Sandbox, sandbox: Sandbox) -> None:
     do_all(tester)
     staff = logged_in(is_superuser=True)
@@ -166,6 +167,7 @@ def test_each_of_two_modes_orders_at_its_own(tester: Caller, buyer: Caller, test
     assert (len(tests.made()), len(sandbox.made())) == (2, 2)
 
 
+@pytest.mark.any_database
 def test_each_mode_has_its_circuit_breakers_points_slots_and_bulkheads(
     tester: Caller, buyer: Caller, tests: Sandbox, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,6 +194,7 @@ def test_each_mode_has_its_circuit_breakers_points_slots_and_bulkheads(
         buy(buyer, "beta")
 
 
+@pytest.mark.any_database
 def test_without_the_sandbox_a_test_shops_orders_are_unavailable_and_nobody_is_asked(
     tester: Caller, tests: Sandbox, sandbox: Sandbox, settings: Settings
 ) -> None:
@@ -278,6 +281,7 @@ def test_no_shop_changes_its_mode(db: None, is_test: bool) -> None:
     assert Shop.objects.get(id=shop.id).is_test is is_test
 
 
+@pytest.mark.any_database
 def test_no_form_changes_a_shops_mode(tester: Caller) -> None:
     staff: Client = logged_in(is_superuser=True)
     url = f"/admin/shops/shop/{tester.shop.id}/change/"
@@ -288,6 +292,7 @@ def test_no_form_changes_a_shops_mode(tester: Caller) -> None:
     assert not Shop.objects.get(name="Neu").is_test
 
 
+@pytest.mark.any_database
 def test_a_test_shop_says_test_in_lists_and_on_pages(tester: Caller) -> None:
     made = buy(tester)
     staff: Client = logged_in(is_superuser=True)
@@ -299,6 +304,7 @@ def test_a_test_shop_says_test_in_lists_and_on_pages(tester: Caller) -> None:
         assert "TEST" in staff.get(f"/admin/{path}").text.replace("TEST_", ""), path
 
 
+@pytest.mark.any_database
 def test_a_contract_of_a_test_shop_is_added_in_the_admin_without_credentials(db: None, tests: Sandbox) -> None:
     ShopFactory(id="essai", is_test=True)
     staff: Client = logged_in(is_superuser=True)
@@ -315,6 +321,7 @@ def test_a_contract_of_a_test_shop_is_added_in_the_admin_without_credentials(db:
     assert set(page.context["adminform"].form.errors) == {"account_number", "password"}
 
 
+@pytest.mark.any_database
 def test_a_live_shops_contract_needs_credentials(db: None) -> None:
     ShopFactory(id="live")
     assert "--account-number" in refused("configure_carrier", "live", "alpha", "--all-products")

@@ -139,6 +139,7 @@ def test_an_import_whose_database_restarts_ends_with_one_clear_line(transactiona
 # --- What it reads ---
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\n\n", b"\r\n \t\r\n", b"\n\n\n\n"])
 @pytest.mark.parametrize("is_marked", [False, True])
 @pytest.mark.parametrize("is_ended", [False, True])
@@ -151,11 +152,13 @@ def test_line_ends_blank_lines_and_a_byte_order_mark_do_not_matter(
     assert [own.look_up(number).status_code for number in ("N1", "N2", "N3")] == [200] * 3
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("content", [b"", b"\n", b"\r\n\r\n", b"  \n\t", MARK, MARK + b"\n"])
 def test_a_file_with_nothing_in_it_imports_nothing(content: bytes, own: Caller, tmp_path: Path) -> None:
     assert call("own", content, tmp_path) == ("0\n", "")
 
 
+@pytest.mark.any_database
 def test_lines_are_numbered_as_in_an_editor(own: Caller, tmp_path: Path) -> None:
     content = b"\n".join([b"", line(), b"", b"{}", line(), b"{}"])
     out, err = call("own", content, tmp_path, skip_invalid=True)
@@ -163,12 +166,14 @@ def test_lines_are_numbered_as_in_an_editor(own: Caller, tmp_path: Path) -> None
     assert [text.partition(":")[0] for text in err.splitlines()[:2]] == ["line 4", "line 6"]
 
 
+@pytest.mark.any_database
 def test_a_byte_order_mark_inside_a_file_is_a_fault(own: Caller, tmp_path: Path) -> None:
     out, err = call("own", b"\n".join([line(), MARK + line()]), tmp_path, skip_invalid=True)
     assert out == "1\n"
     assert err.startswith("line 2: ")
 
 
+@pytest.mark.any_database
 def test_a_line_that_is_too_long_is_one_bad_line(own: Caller, tmp_path: Path) -> None:
     long = b'{"id": "' + b"x" * (3 * MAX_LINE_BYTES) + b'"}'
     out, err = call("own", b"\n".join([line(), long, line(), long]), tmp_path, skip_invalid=True)
@@ -176,6 +181,7 @@ def test_a_line_that_is_too_long_is_one_bad_line(own: Caller, tmp_path: Path) ->
     assert [text.partition(":")[0] for text in err.splitlines()[:2]] == ["line 2", "line 4"]
 
 
+@pytest.mark.any_database
 def test_of_a_line_no_more_than_the_limit_is_read() -> None:
     class Watched(BytesIO):
         longest = 0
@@ -194,6 +200,7 @@ def test_of_a_line_no_more_than_the_limit_is_read() -> None:
 # --- Bad input ---
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(("shop_id", "name"), [("absent", "parcels.ndjson"), ("own", "absent.ndjson"), ("own", "")])
 def test_a_missing_shop_or_file_is_named_in_one_line(shop_id: str, name: str, own: Caller, tmp_path: Path) -> None:
     (tmp_path / "parcels.ndjson").write_bytes(line())
@@ -206,12 +213,14 @@ def test_a_missing_shop_or_file_is_named_in_one_line(shop_id: str, name: str, ow
     assert Parcel.objects.count() == 0
 
 
+@pytest.mark.any_database
 def test_strict_and_skip_invalid_exclude_each_other(db: None) -> None:
     ShopFactory(id="own")
     with pytest.raises(CommandError):
         call_command("import_parcels", "own", "-", "--strict", "--skip-invalid")
 
 
+@pytest.mark.any_database
 def test_strict_is_the_default_and_an_option(own: Caller, tmp_path: Path) -> None:
     for options in ({}, {"strict": True}):
         with pytest.raises(CommandError, match="1 bad line: nothing was imported"):

@@ -97,6 +97,7 @@ def test_it_goes_once_a_day_at_eight_oclock_of_paris(at: Settable, mailoutbox: l
     assert len(mailoutbox) == 3
 
 
+@pytest.mark.both_databases
 def test_of_two_processes_one_sends_it(at: Settable, mailoutbox: list[EmailMessage]) -> None:
     world()
     reader()

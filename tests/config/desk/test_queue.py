@@ -149,6 +149,7 @@ def test_each_row_is_its_list_and_a_count_by_hand(
     assert sum(int(figures[1].text) for _, figures in yesterday.rows) == own.count()
 
 
+@pytest.mark.any_database
 def test_endpoints_and_contracts_that_need_somebody_are_rows(settings: Any) -> None:
     shop, staff = ShopFactory(), logged_in(*VIEWS)
     now = timezone.now()
@@ -167,6 +168,7 @@ def test_endpoints_and_contracts_that_need_somebody_are_rows(settings: Any) -> N
     assert (rows := queue(staff))["to_decide"].count == listed(staff, rows["to_decide"].link) == 2
 
 
+@pytest.mark.any_database
 def test_a_row_is_taken_handed_over_and_let_go_with_notes_on_record() -> None:
     first, second = member("Support"), member("Operations")
     for form, taker in (

@@ -73,6 +73,7 @@ def working(*tasks: Task) -> Iterator[None]:
 # --- The tasks ---
 
 
+@pytest.mark.any_database
 def test_a_task_that_raises_is_logged_and_stops_no_other(
     transactional_db: None, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -93,6 +94,7 @@ def test_a_database_that_is_away_is_waited_for(transactional_db: None, caplog: p
     assert not any(record.exc_info for record in lines)
 
 
+@pytest.mark.any_database
 def test_the_waits_after_failures_become_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
 
@@ -207,6 +209,7 @@ def ended(started: "Popen[bytes]") -> tuple[int, str]:
     return started.returncode, log.decode()
 
 
+@pytest.mark.any_database
 def test_what_has_begun_at_sigterm_is_finished_and_nothing_more_begins(carriers: Carriers, shop: Shop) -> None:
     parcels = [follow(shop, f"N{place}") for place in range(6)]
     for place in range(6):

@@ -9,7 +9,7 @@ from tests.support.factories import ShopFactory
 
 
 @pytest.fixture
-def staff(db: None) -> Client:
+def staff(db: None, no_sidebar: None) -> Client:
     return logged_in(
         "view_shippinglabel", "change_shippinglabel", "view_carriercontract", "view_shop", "view_personal_data"
     )

@@ -93,6 +93,7 @@ def test_a_label_of_which_only_the_rest_is_cancelled_stays_bought(adopted: Adopt
     assert adopted.label.state == "label_generated"
 
 
+@pytest.mark.both_databases
 def test_two_processes_that_cancel_parcels_of_a_label_keep_both_numbers(adopted: Adopted) -> None:
     ones, others = (ShippingLabel.objects.get(id=adopted.label.id) for _ in range(2))
     record_cancelled(ones, adopted.left)

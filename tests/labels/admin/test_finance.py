@@ -97,12 +97,14 @@ def test_each_figure_equals_the_rows_of_the_list_that_it_leads_to(counted: None,
     assert links == 5
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("query", ["?since=2026-13", "?shop=unknown", "?carrier=gamma", "?day=1", "?since=x"])
 def test_what_the_page_does_not_offer_is_refused(counted: None, staff: Client, query: str) -> None:
     assert staff.get(FINANCE + query).status_code == 400
     assert staff.get(f"{FINANCE}export.csv{query}").status_code == 400
 
 
+@pytest.mark.any_database
 def test_the_figures_are_for_those_who_may_see_labels(counted: None) -> None:
     other = logged_in("view_parcel")
     assert other.get(FINANCE).status_code == 403

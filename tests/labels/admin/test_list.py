@@ -19,8 +19,6 @@ from tests.labels.orders import RECIPIENT
 from tests.support.api import logged_in
 from tests.support.factories import AccessTokenFactory, ShopFactory
 
-pytestmark = pytest.mark.usefixtures("no_sidebar")
-
 
 def test_the_list_shows_every_attempt_the_newest_first(staff: Client, shop: Shop) -> None:
     token = AccessTokenFactory(shop=shop, name="checkout")

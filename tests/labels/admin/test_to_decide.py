@@ -40,7 +40,9 @@ def unknown(shop: Shop, carrier_code: str = "alpha", **fields: Any) -> ShippingL
     return made
 
 
-def test_what_waits_for_a_person_is_counted_on_every_page_and_one_click_away(staff: Client, shop: Shop) -> None:
+@pytest.mark.both_databases
+def test_what_waits_for_a_person_is_counted_on_every_page_and_one_click_away(shop: Shop) -> None:
+    staff = logged_in("view_shippinglabel", "change_shippinglabel", "view_carriercontract")
     assert "Labels to decide" not in staff.get(CONTRACTS).text
     assert "No label waits for a decision." in staff.get(TO_DECIDE).text
     for state in ("unknown", "incomplete", "failed"):

@@ -18,8 +18,6 @@ from tests.parcels.admin.pages import DAY_MS, NOON_MS, PARCELS, listed
 from tests.support.api import query_count
 from tests.support.factories import EventFactory, ParcelLineFactory, ShopFactory, import_lines, import_parcel
 
-pytestmark = pytest.mark.usefixtures("no_sidebar")
-
 
 @pytest.mark.parametrize(
     "text",

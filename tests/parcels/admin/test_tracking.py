@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
@@ -95,6 +96,7 @@ def test_nobody_else_has_it_asked(staff: Client, shop: Shop) -> None:
     assert TrackingNumber.objects.get(parcel="P1").due_at == before
 
 
+@pytest.mark.both_databases
 def test_the_list_is_narrowed_to_parcels_without_news(staff: Client, shop: Shop) -> None:
     for days in (1, 5, 10, 19):
         followed(shop, f"P{days}", days)

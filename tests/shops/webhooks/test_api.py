@@ -45,6 +45,7 @@ def send(caller: Caller, method: str, made: dict[str, Any], path: str = "", body
     return call(caller, method, f"{WEBHOOKS}/{made['id']}{path}", body)
 
 
+@pytest.mark.any_database
 def test_a_new_endpoint_shows_its_secret_once(own: Caller, receiver: Receiver) -> None:
     made = make(own, receiver, eventTypes=["label.failed"])
     secret = made.pop("secret")
@@ -65,10 +66,12 @@ def test_a_new_endpoint_shows_its_secret_once(own: Caller, receiver: Receiver) -
     assert own.get(WEBHOOKS).json() == {"data": [made], "next": None}
 
 
+@pytest.mark.any_database
 def test_null_and_nothing_are_all_types(own: Caller, receiver: Receiver) -> None:
     assert make(own, receiver)["eventTypes"] is make(own, receiver, eventTypes=None)["eventTypes"] is None
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -88,6 +91,7 @@ def test_a_body_at_fault_makes_nothing_and_is_named(body: Any, said: str, own: C
     assert not WebhookEndpoint.objects.exists()
 
 
+@pytest.mark.any_database
 def test_what_is_not_read_is_named_in_a_header_of_errors_too(own: Caller, receiver: Receiver) -> None:
     response = call(own, "POST", WEBHOOKS, {"url": receiver.url, "secret": "x", "é": 1})
     assert response.headers["Ignored-Fields"] == "secret, %C3%A9"
@@ -224,6 +228,7 @@ def test_a_replay_sends_again_what_has_ended_and_at_once_what_waits(own: Caller,
     assert [each.id for each in receiver.received].count(event_id) == 2
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("body", [{}, {"since": 5}, {"since": "yesterday"}, {"since": "2026-11-01", "eventIds": ["a"]}])
 def test_a_replay_of_nothing_in_particular_is_refused(body: Any, own: Caller, receiver: Receiver) -> None:
     response = send(own, "POST", make(own, receiver), "/replay", body)
