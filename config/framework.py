@@ -158,6 +158,16 @@ PROCESS_CACHE = {
     "OPTIONS": {"MAX_ENTRIES": 1_000_000},  # no count is culled while its window runs
 }
 
+# --- Carriers and webhooks ---
+
+# A purchase counts as interrupted this long after the carrier's deadline: no process is held up for longer.
+LEASE_MARGIN_S = 60.0
+# A parcel that alpha's search, which may need an hour, does not know this long after the order was not made.
+RECONCILE_WAIT_S = 3600.0
+# Calls to a carrier's tracking service that a `work` has in progress; for more there is another `work`.
+TRACKING_CONCURRENCY = 4
+WEBHOOK_PACE = 1.0  # divides the pauses between attempts; drills set more
+
 # --- Logs ---
 
 LOGGING: dict[str, Any] = {

@@ -141,19 +141,13 @@ TRACKING_RATES = {
     "alpha": env.float("ALPHA_TRACKING_RATE", 2.0, validate=validators.above_zero),
     "beta": env.float("BETA_TRACKING_RATE", 2.0, validate=validators.above_zero),
 }
-TRACKING_CONCURRENCY = env.int("TRACKING_CONCURRENCY", 4, validate=validators.above_zero)
 TRACKING_PACE = env.float("TRACKING_PACE", 1.0, validate=validators.above_zero)
-# A purchase counts as interrupted this long after the carrier's deadline.
-LEASE_MARGIN_S = env.float("LEASE_MARGIN", 60.0, validate=validators.above_zero)
-# A parcel that alpha's search, which may need an hour, does not know this long after the order was not made.
-RECONCILE_WAIT_S = env.float("RECONCILE_WAIT", 3600.0, validate=validators.above_zero)
 # An order without a PDF settles itself after this time, if its carrier bills no label that is not used.
 SETTLE_WAIT_S = env.float("SETTLE_WAIT", 1800.0, validate=validators.above_zero)
 
 # --- Webhooks ---
 
 WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", False)
-WEBHOOK_PACE = env.float("WEBHOOK_PACE", 1.0, validate=validators.above_zero)
 
 # --- Mail (config.desk.morning); without a host there is none ---
 
@@ -257,7 +251,7 @@ SERVE_WORKERS = env.int("SERVE_WORKERS", 2, validate=validators.above_zero)
 # Calls to carriers that may hang at the same time, and as many requests that wait briefly for one to end; as many again
 # at the sandbox.
 LABEL_THREADS = (4 if SANDBOX_URL else 2) * len(CARRIER_ENDPOINTS) * CARRIER_CONCURRENCY
-SERVE_THREADS = env.int("SERVE_THREADS", LABEL_THREADS + 8, validate=validators.above_zero)  # 8 for all else
+SERVE_THREADS = LABEL_THREADS + 8  # for all else
 KEEP_ALIVE = env.int("KEEP_ALIVE", 75, validate=validators.above_zero)
 STOP_TIMEOUT = env.int("STOP_TIMEOUT", 120, validate=validators.above_zero)
 GRACEFUL_TIMEOUT = STOP_TIMEOUT - 15  # for requests in flight; the rest is for ending the workers that still hang

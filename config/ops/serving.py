@@ -23,13 +23,12 @@ from config.ops import look_up_pool, metrics
 from config.ops.health import checks
 from labels.lifecycle.db_retry import DB_RETRY_TIMEOUT_S
 from labels.pdfs import storage
-from shops.contracts import bulkhead
 
 if TYPE_CHECKING:
     from django.core.handlers.wsgi import WSGIHandler
 
 APPLICATION = "config.wsgi"
-MAX_COUNT = 1000  # workers, or threads in one
+MAX_WORKERS = 1000
 # Connections of each worker, idle ones included; further ones queue in the kernel, up to the same number. More than a
 # proxy keeps open, and each costs a worker a few kB.
 MAX_CONNECTIONS = 1024
@@ -38,25 +37,22 @@ PR_SET_PDEATHSIG = 1  # Linux: the signal that a process gets when its parent en
 logger = logging.getLogger("service.start")
 
 
-def serve(*, host: str, port: int, workers: int, threads: int) -> None:
+def serve(*, host: str, port: int, workers: int) -> None:
     """Serve until SIGTERM or SIGINT, then finish the requests in flight. Raise CommandError."""
     check_timeouts()
-    for name, count in (("workers", workers), ("threads", threads)):
-        if not 0 < count <= MAX_COUNT:
-            raise CommandError(f"{count} {name} can't be served with: needs 1 to {MAX_COUNT}")
+    if not 0 < workers <= MAX_WORKERS:
+        raise CommandError(f"{workers} workers can't be served with: needs 1 to {MAX_WORKERS}")
     check_folder()
     check_port(host, port)
     if settings.METRICS_PORT:
         check_metrics_port(port)
         prepare_metrics()
     logger.info("service begins", extra={"version": settings.VERSION})
-    if threads <= (may_hang := bulkhead.threads_at_most()):
-        logger.warning("SERVE_THREADS is %s, but calls to hung carriers may take %s threads", threads, may_hang)
     preload()
-    bodies.body_reads.limit(threads=threads)  # each worker has a copy of its own
+    bodies.body_reads.limit(threads=settings.SERVE_THREADS)  # each worker has a copy of its own
     os.register_at_fork(after_in_child=reset_signals)
     try:
-        run_granian(host, port, workers, threads)
+        run_granian(host, port, workers)
     finally:
         if settings.METRICS_PORT:
             metrics.remove_folder()
@@ -170,7 +166,7 @@ def load() -> "WSGIHandler":
     return application
 
 
-def run_granian(host: str, port: int, workers: int, threads: int) -> None:
+def run_granian(host: str, port: int, workers: int) -> None:
     look_up_pool.install()
     server = Granian(
         f"{APPLICATION}:application",
@@ -178,7 +174,7 @@ def run_granian(host: str, port: int, workers: int, threads: int) -> None:
         port=port,
         interface=Interfaces.WSGI,
         workers=workers,
-        blocking_threads=threads,
+        blocking_threads=settings.SERVE_THREADS,
         http=HTTPModes.http1,  # proxies speak it to a server
         websockets=False,
         backpressure=MAX_CONNECTIONS,

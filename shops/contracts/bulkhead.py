@@ -59,13 +59,6 @@ def size(service: Service, *, is_test: bool = False) -> int:
     return max(1, orders if service is Service.SHIPPING else orders // 2)
 
 
-def threads_at_most() -> int:
-    """Return how many requests may hang at all services of all carriers together, each in a thread."""
-    modes = (False, True) if settings.SANDBOX_URL else (False,)
-    services = [service for carrier in CARRIERS.values() for service in carrier.services]
-    return sum(size(service, is_test=is_test) for is_test in modes for service in services)
-
-
 class Bulkhead:
     """Admits requests for each service of each carrier: one that hangs leaves the others their own.
 

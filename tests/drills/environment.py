@@ -94,8 +94,8 @@ class Environment:
     def served(self, *, workers: int = 1, threads: int | None = None) -> Iterator[tuple[int, Process]]:
         """Serve as in production, by default with its number of threads; yield the port and the process."""
         command = [sys.executable, "manage.py", "serve", "--workers", str(workers)]
-        command += ["--threads", str(threads)] if threads else []
-        with self.listening(command) as (port, process):
+        of_threads = {"SERVE_THREADS": str(threads)} if threads else {}
+        with self.setting(of_threads), self.listening(command) as (port, process):
             # Otherwise the first worker would get all requests.
             process.wait_until(lambda: process.log_text().count("Started worker-") >= workers)
             yield port, process
@@ -130,8 +130,7 @@ class Environment:
     def forking_process(self, **variables: str) -> Iterator[Process]:
         """Yield the same server's process, whose first line is the port."""
         command = [sys.executable, "-m", "tests.drills.forking_server"]
-        variables = self.variables | {"DJANGO_SETTINGS_MODULE": "config.settings"} | variables
-        with Process(command, variables, self.folder / "service.log") as process:
+        with Process(command, self.variables | variables, self.folder / "service.log") as process:
             yield process
 
     def reconcile(self, processes: int = 2) -> None:
@@ -178,6 +177,7 @@ def environment(database: str, settings: dict[str, object], *, redis: bool = Fal
             migrated.copy_to(folder / "db.sqlite3")
         if redis:
             os.environ["REDIS_URL"] = stack.enter_context(redis_server(folder / "redis.sock"))
+        os.environ["DJANGO_SETTINGS_MODULE"] = "tests.support.quick_settings"
         os.environ.update({name: str(value) for name, value in settings.items()})
         stack.enter_context(sandbox(folder, sandbox_port))
         yield Environment(folder, sandbox_port, open_shop())

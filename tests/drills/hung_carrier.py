@@ -135,7 +135,7 @@ def is_unavailable(answer: Answer) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.drills.hung_carrier", description=__doc__)
     parser.add_argument("--seconds", type=float, default=15.0, help="duration of a phase")
-    parser.add_argument("--threads", type=int, default=24, help="SERVE_THREADS")
+    parser.add_argument("--threads", type=int, default=24, help="of a worker")
     parser.add_argument("--concurrency", type=int, default=4, help="CARRIER_CONCURRENCY")
     parser.add_argument("--clients", type=int, default=LABEL_CLIENTS, help="clients that order labels")
     parser.add_argument("--what", choices=TITLES, action="append", help="what hangs; by default each in turn")

@@ -8,7 +8,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from carriers.client import Service
-from shops.contracts.bulkhead import WAIT_TIMEOUT_S, Bulkhead, BulkheadFullError, KeyInUseError, Place, threads_at_most
+from shops.contracts.bulkhead import WAIT_TIMEOUT_S, Bulkhead, BulkheadFullError, KeyInUseError, Place
 from tests.support.waiting import until
 
 DEADLINE_S = 3600
@@ -84,8 +84,3 @@ def test_a_key_in_use_is_told_at_once_while_the_bulkhead_has_room_too() -> None:
             waiter.result()
         with pytest.raises(KeyInUseError):
             enter(own, "beta", "k")
-
-
-def test_all_services_together_leave_threads_of_the_default(settings: Settings) -> None:
-    settings.CARRIER_CONCURRENCY = 4
-    assert threads_at_most() == 22 < settings.SERVE_THREADS

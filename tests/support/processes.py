@@ -110,8 +110,9 @@ def served(
     """Run `manage.py serve` with these settings on top; yield when it listens, stop it afterwards."""
     port, metrics_port = free_port(), free_port() if with_metrics else 0
     command = [sys.executable, "manage.py", "serve", "--port", str(port)]
-    command += ["--workers", str(workers), *(["--threads", str(threads)] if threads else [])]
+    command += ["--workers", str(workers)]
     own = {"METRICS_PORT": str(metrics_port), "DJANGO_SETTINGS_MODULE": "tests.support.server_settings"}
+    own |= {"SERVE_THREADS": str(threads)} if threads else {}
     variables = environment() | own | (settings or {})
     with (
         log.open("wb") as output,

@@ -10,7 +10,7 @@ from shops.management import base
 
 
 class Command(base.Command):
-    """``serve [--host H] [--port P] [--workers N] [--threads N]``."""
+    """``serve [--host H] [--port P] [--workers N]``."""
 
     help = "Serve until SIGTERM, then finish the requests in flight. All other options are settings."
 
@@ -18,7 +18,6 @@ class Command(base.Command):
         parser.add_argument("--host", default=settings.SERVE_HOST)
         parser.add_argument("--port", type=int, default=settings.SERVE_PORT)
         parser.add_argument("--workers", type=int, default=settings.SERVE_WORKERS)
-        parser.add_argument("--threads", type=int, default=settings.SERVE_THREADS, help="in each worker")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        serving.serve(**{name: options[name] for name in ("host", "port", "workers", "threads")})
+        serving.serve(**{name: options[name] for name in ("host", "port", "workers")})

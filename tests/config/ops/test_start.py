@@ -40,7 +40,6 @@ def test_a_taken_port_is_refused_for_requests_and_for_metrics(settings: Settings
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        ("--threads=-3", "-3 threads can't be served with: needs 1 to 1000"),
         ("--workers=0", "0 workers can't be served with: needs 1 to 1000"),
         ("--workers=1001", "1001 workers can't be served with: needs 1 to 1000"),
         ("--port=0", "port 0 can't be used: needs 1 to 65535"),
@@ -69,6 +68,6 @@ def test_metrics_need_a_port_and_a_folder_of_their_own(settings: Settings, monke
 
 
 def test_a_refused_start_is_one_line(transactional_db: None) -> None:
-    code, out, err = run_command("serve", "--threads", "0")
+    code, out, err = run_command("serve", "--workers", "0")
     assert (code, out) == (1, "")
-    assert "0 threads can't be served with: needs 1 to 1000" in err.splitlines()[-1]
+    assert "0 workers can't be served with: needs 1 to 1000" in err.splitlines()[-1]

@@ -222,7 +222,7 @@ def test_what_has_begun_at_sigterm_is_finished_and_nothing_more_begins(carriers:
 
     carriers.before = hold
     connections.close_all()
-    with process(carriers, TRACKING_CONCURRENCY="1") as started:
+    with process(carriers, DJANGO_SETTINGS_MODULE="tests.support.quick_settings", TRACKING_CONCURRENCY="1") as started:
         assert reached.wait(WAIT_TIMEOUT_S)
         started.send_signal(signal.SIGTERM)
         assert started.stderr
