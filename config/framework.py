@@ -8,7 +8,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from config import sidebar
-from config.redis.sentinel import Pool
+from config.redis.connections import Pool
 
 # --- The application ---
 

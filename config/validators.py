@@ -9,7 +9,7 @@ from cryptography.fernet import Fernet
 from django.http.request import validate_host
 from environs import ValidationError, validate
 
-from config.redis.sentinel import Pool
+from config.redis.connections import Pool
 from config.role_names import ROLE_NAMES
 from shops.api.http_url import is_http_url
 

@@ -13,9 +13,8 @@ from django.core.cache import caches
 from pytest_django.fixtures import Settings
 
 from carriers.http.connections import Deadline
+from config.redis.connections import BoundedSocket, Pool
 from config.redis.counter import CountingRedisCache
-from config.redis.deadlines import BoundedSocket
-from config.redis.sentinel import Pool
 from shops.api.throttling import in_process
 from tests.support.api import Caller, Clock
 from tests.support.paths import SEARCH

@@ -10,8 +10,8 @@ import pytest
 import redis
 from django.conf import settings as django_settings
 
+from config.redis.connections import Pool, sentinels_of
 from config.redis.counter import CountingRedisCache
-from config.redis.sentinel import Pool, sentinels_of
 from tests.support.sentinels import World
 from tests.support.waiting import until
 

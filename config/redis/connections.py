@@ -1,6 +1,11 @@
-"""Redis connections to a fixed server, or to the master that Redis Sentinel reports."""
+"""Redis connections: to a fixed server, or to the master that Redis Sentinel reports.
+
+Each has one deadline for everything: connect, TLS, greeting, each byte of the answer. redis-py's own timeouts apply to
+each socket operation, and a new connection takes several.
+"""
 
 import re
+import socket
 from functools import cache
 from typing import Any, Self
 from urllib.parse import parse_qs, unquote
@@ -9,14 +14,33 @@ import redis
 from redis.connection import AbstractConnection
 from redis.sentinel import MasterNotFoundError
 
+from carriers.http.connections import Deadline
 from config.hosts import split_host
-from config.redis.deadlines import Bounded
 
 URL = re.compile(
     r"redis(?P<tls>s?)\+sentinel://(?:(?P<username>[^:@/]*):(?P<password>[^@/]*)@)?(?P<hosts>[^@/?]+)"
     r"/(?P<service>[^/?]+)(?:/(?P<db>[0-9]+))?(?:\?(?P<query>.*))?"
 )
 Address = tuple[str, int]
+
+
+class BoundedSocket:
+    """A plain or TLS socket whose operations all share a deadline."""
+
+    def __init__(self, wrapped: socket.socket, deadline: Deadline) -> None:
+        self.wrapped = wrapped
+        self.deadline = deadline
+
+    def sendall(self, data: bytes) -> None:
+        self.wrapped.settimeout(self.deadline.remaining_s())
+        self.wrapped.sendall(data)
+
+    def recv_into(self, buffer: bytearray) -> int:
+        self.wrapped.settimeout(self.deadline.remaining_s())
+        return self.wrapped.recv_into(buffer)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.wrapped, name)
 
 
 class Sentinels:
@@ -55,20 +79,36 @@ class Sentinels:
 sentinels_of = cache(Sentinels)
 
 
-class FoundConnection(Bounded):
-    """A connection to the server that is the master when it connects; without sentinels, to a fixed one."""
+class FoundConnection(AbstractConnection):
+    """A connection to the server that is the master when it connects; without sentinels, to a fixed one.
+
+    It keeps its deadline if it has one, else redis-py's timeouts.
+    """
 
     def __init__(
-        self, *, sentinels: Sentinels | None = None, sentinel_options: dict[str, Any] | None = None, **options: Any
+        self,
+        *,
+        deadline: Deadline | None = None,
+        sentinels: Sentinels | None = None,
+        sentinel_options: dict[str, Any] | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(**options)
+        self.deadline = deadline
         self.sentinels = sentinels
         self.sentinel_options = sentinel_options or {}
+        super().__init__(**options)
+
+    @AbstractConnection.socket_timeout.getter  # type: ignore[attr-defined,untyped-decorator]  # it is a property
+    def socket_timeout(self) -> float | None:
+        return self.deadline.remaining_s() if self.deadline else super().socket_timeout
+
+    socket_connect_timeout = socket_timeout
 
     def _connect(self) -> Any:
         if self.sentinels:
             self.host, self.port = self.sentinels.master(type(self), **self.sentinel_options)
-        return super()._connect()
+        connected = super()._connect()  # type: ignore[safe-super,no-untyped-call]  # the mixed-in class's
+        return BoundedSocket(connected, self.deadline) if self.deadline else connected
 
 
 @cache
