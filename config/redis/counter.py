@@ -1,6 +1,5 @@
 """The rate limit's counter: one round trip to Redis for each request, two for the first of a window."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import redis
@@ -9,12 +8,7 @@ from django.utils.functional import cached_property
 
 from carriers.http.connections import Deadline
 
-# Adds to the fields of a hash: all of them or none.
-ADD = """
-for field = 2, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[field], ARGV[field + 1]) end
-return redis.call('EXPIRE', KEYS[1], ARGV[1])
-"""
-Answer = TypeVar("Answer", int, bytes, list[bytes])
+Answer = TypeVar("Answer", int, bytes)
 
 
 class CountingRedisCache(RedisCache):
@@ -35,7 +29,7 @@ class CountingRedisCache(RedisCache):
         Django's cache creates a client for every call, which takes a third of a look-up's CPU time. (Before Python
         3.12 functools' `cached_property` would let only one thread at a time connect.)
         """
-        options = dict(self.options)
+        options = {name: value for name, value in self.options.items() if name != "serializer"}
         pool_class = options.pop("pool_class", redis.ConnectionPool)
         return pool_class.from_url(self.url, deadline=self.deadline, **options).make_connection()
 
@@ -57,23 +51,6 @@ class CountingRedisCache(RedisCache):
         if counted == 1:
             self.ask(int, "EXPIRE", key, timeout_s)
         return counted
-
-    def add_counts(self, key: str, counts: Mapping[str, int], timeout_s: int) -> None:
-        """Add to the fields of a hash; raise redis.RedisError or OSError, no later than the deadline.
-
-        Nobody knows then if it was done.
-        """
-        self.deadline.begin()
-        added = [each for item in counts.items() for each in item]
-        self.ask(int, "EVAL", ADD, 1, self.make_key(key), timeout_s, *added)
-
-    def read_counts(self, keys: Sequence[str]) -> list[dict[str, int]]:
-        """Return the fields of hashes; raise as `add_counts`."""
-        self.deadline.begin()
-        found = [self.ask(list, "HGETALL", self.make_key(key)) for key in keys]
-        # The names and the values of a hash come in turn.
-        pairs = [zip(fields[::2], fields[1::2], strict=True) for fields in found]
-        return [{name.decode(): int(count) for name, count in each} for each in pairs]
 
     def ping(self) -> None:
         """Raise redis.RedisError or OSError unless Redis answers."""

@@ -44,7 +44,7 @@ def requests_panel(request: HttpRequest, shop: Shop) -> str:
         "usage": usage(request, shop),
         "classes": CLASSES,
         "days": None if days is None else [(day, [counts.get(kind, 0) for kind in CLASSES]) for day, counts in days],
-        "is_shared": traffic.is_shared,
+        "is_shared": bool(settings.REDIS_URL),
     }
     return render_to_string("shops/desk_requests.html", context, request)
 

@@ -6,7 +6,7 @@ Those of test shops are built from SANDBOX_URL and from no other address.
 import logging
 from collections.abc import Mapping
 from threading import Condition
-from typing import Any, Final
+from typing import Final
 
 import redis
 from cachetools import cached
@@ -21,12 +21,12 @@ from carriers.pickup_points import DAY_S, Key
 from carriers.tracking import Tracker
 from shops.contracts.metrics import CarrierMetrics, SandboxMetrics
 
-FAILURES: Final = (redis.RedisError, OSError)
+FAILURES: Final = (redis.RedisError, OSError, ValueError)  # the last of an answer that can't be read
 logger = logging.getLogger("carriers.pickup_points")
 
 
 class SharedNetworks:
-    """The networks of the pickup points that one client has shown, in the counter's Redis for all processes.
+    """The networks of the pickup points that one client has shown, in the counter store for all processes.
 
     Without Redis, or while it is down, each process knows its own only.
     """
@@ -36,26 +36,19 @@ class SharedNetworks:
 
     def get(self, key: Key) -> str:
         try:
-            (found,) = self._store.read_counts([self._name(key)]) if self._store else [{}]
+            return str(caches["rate_limit"].get(self._name(key), ""))
         except FAILURES:
             logger.warning("the network of a pickup point can't be read", exc_info=True)
             return ""
-        return next(iter(found), "")
 
     def add(self, networks: Mapping[Key, str]) -> None:
         try:
-            for key, network in networks.items() if self._store else ():
-                self._store.add_counts(self._name(key), {network: 1}, DAY_S)
+            caches["rate_limit"].set_many({self._name(key): network for key, network in networks.items()}, DAY_S)
         except FAILURES:
             logger.warning("the networks of pickup points can't be kept", exc_info=True)
 
     def _name(self, key: Key) -> str:
-        return ":".join(("network", self._directory, *key))
-
-    @property
-    def _store(self) -> Any:
-        cache = caches["rate_limit"]
-        return cache if hasattr(cache, "add_counts") else None
+        return ":".join(("network-of", self._directory, *key))
 
 
 # With the condition, the first requests of a process wait for one client instead of each making its own.
@@ -67,7 +60,7 @@ def client(carrier_code: str, *, is_test: bool) -> Carrier:
         Limits(timeout_s=settings.CARRIER_TIMEOUT, pool_size=settings.CARRIER_CONCURRENCY),
         NoTransport("there is no sandbox for test shops") if is_test and not settings.SANDBOX_URL else None,
         SandboxMetrics() if is_test else CarrierMetrics(),
-        SharedNetworks(f"sandbox {carrier_code}" if is_test else carrier_code),
+        SharedNetworks(f"sandbox-{carrier_code}" if is_test else carrier_code),
     )
 
 

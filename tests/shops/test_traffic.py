@@ -1,7 +1,6 @@
 """Counts of shops' requests: in the process, then in the counter store; none lost to a store that fails."""
 
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,7 @@ from django.core.cache import caches
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from shops.api import traffic as module
-from shops.api.traffic import Counts, ProcessStore, Traffic, traffic
-from shops.staff.days import today
+from shops.api.traffic import Traffic, traffic
 from tests.support.api import Caller
 from tests.support.factories import AccessTokenFactory, ShopFactory
 from tests.support.http import ask
@@ -22,10 +20,8 @@ from tests.support.waiting import until
 @pytest.fixture(autouse=True)
 def nothing_counted() -> Iterator[None]:
     traffic.counts.clear()
-    traffic.in_process.counts.clear()
     yield
     traffic.counts.clear()
-    traffic.in_process.counts.clear()
 
 
 def newest(shop_id: str) -> dict[str, int]:
@@ -58,58 +54,43 @@ def test_counts_add_up_over_several_flushes(db: None) -> None:
 
 
 def test_a_store_that_fails_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Down:
-        def ping(self, *_: object) -> None:
-            raise RedisConnectionError
-
-        read_counts = ping
+    def fail(*_: object) -> None:
+        raise RedisConnectionError
 
     made = Traffic()
     made.note("own", 200)
     made.note("own", 500)
     with monkeypatch.context() as patched:
-        patched.setattr(Traffic, "store", Down())
+        for name in ("add", "get_many"):
+            patched.setattr(caches["rate_limit"], name, fail)
         assert made.last_days("own") is None
     made.note("own", 200)
-    with monkeypatch.context() as patched:
-        patched.setattr(Traffic, "store", made.in_process)
-        days = made.last_days("own")
+    days = made.last_days("own")
     assert days is not None
-    assert dict(days[0][1]) == {"2xx": 2, "5xx": 1}
+    assert days[0][1] == {"2xx": 2, "5xx": 1}
 
 
 def test_a_store_that_breaks_off_is_told_of_no_count_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    class BreaksOff(ProcessStore):
-        def add_counts(self, key: str, counts: Counts, timeout_s: int) -> None:
-            super().add_counts(key, counts, timeout_s)
-            raise RedisConnectionError  # the answer was lost
+    made, store = Traffic(), caches["rate_limit"]
+    add = store.incr
 
-    made, store = Traffic(), BreaksOff()
-    monkeypatch.setattr(Traffic, "store", store)
+    def break_off(key: str, count: int) -> None:
+        add(key, count)
+        raise RedisConnectionError  # the answer was lost
+
     for shop_id in ("own", "other"):
         made.note(shop_id, 200)
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "incr", break_off)
+        made.flush()
     made.flush()
-    monkeypatch.setattr(BreaksOff, "add_counts", ProcessStore.add_counts)
     made.flush()
-    made.flush()
-    assert [dict(counts) for counts in store.counts.values()] == [{"2xx": 1}, {"2xx": 1}]
-
-
-def test_the_process_forgets_after_a_week(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, day = Traffic(), today()
-    monkeypatch.setattr(Traffic, "store", made.in_process)
-    made.note("own", 200)
-    made.flush()
-    monkeypatch.setattr(module, "today", lambda: day + timedelta(days=8))
-    made.note("own", 200)
-    made.flush()
-    assert len(made.in_process.counts) == 1
+    assert [newest(shop_id) for shop_id in ("own", "other")] == [{"2xx": 1}, {"2xx": 1}]
 
 
 @pytest.mark.real_services
 def test_processes_share_their_counts_in_redis(db: None) -> None:
     first, second = Traffic(), Traffic()
-    assert first.is_shared
     for each in (first, second):
         each.note("own", 200)
         each.flush()
@@ -117,7 +98,7 @@ def test_processes_share_their_counts_in_redis(db: None) -> None:
     assert days is not None
     assert dict(days[0][1]) == {"2xx": 2}
     cache = caches["rate_limit"]
-    left_s = cache.ask(int, "TTL", cache.make_key(module.key_of("own", module.today())))  # type: ignore[attr-defined]  # ours
+    left_s = cache.ask(int, "TTL", cache.make_key(module.key_of("own", module.today(), "2xx")))  # type: ignore[attr-defined]  # ours
     assert 0 < left_s <= module.KEPT_S
 
 

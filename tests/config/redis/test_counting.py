@@ -115,12 +115,6 @@ def test_a_key_goes_when_the_first_of_its_window_said() -> None:
     assert 0 < cache.ask(int, "TTL", cache.make_key("a window")) <= 60
 
 
-def test_the_counts_of_a_shop_are_added_together_or_not_at_all(store: Stores) -> None:
-    made = store(lambda name: b":1\r\n")
-    made.cache().add_counts("requests", {"2xx": 2, "4xx": 1}, 60)
-    assert made.asked == ["EVAL"]
-
-
 def test_each_count_has_its_own_deadline(store: Stores, clock: Clock) -> None:
     counter = store(counting)
     cache = counter.cache()
