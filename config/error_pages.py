@@ -9,7 +9,7 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext
 from django.views import defaults
 
-from config.api.admin_hosts import ADMIN, is_served
+from config.api.policies import ADMIN, is_served
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

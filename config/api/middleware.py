@@ -15,9 +15,8 @@ from django.template.response import SimpleTemplateResponse
 from django.urls import resolve, reverse
 
 from config.api import bodies, request_record
-from config.api.admin_hosts import ADMIN, is_served
 from config.api.errors import error_response, plain_response
-from config.api.policies import ADMIN_POLICY, check_host
+from config.api.policies import ADMIN, ADMIN_POLICY, check_host, is_served
 from shops.api.errors.exceptions import ApiError
 from shops.api.errors.plain import HOST_UNKNOWN, HTTPS_REQUIRED, PATH_UNKNOWN
 from shops.api.paths import PREFIXES

@@ -1,4 +1,4 @@
-"""Security policies of pages and requests: the admin's content security policy, and the `Host` that is answered."""
+"""Policies of pages and requests: the admin's content security policy, and the hosts that paths are answered under."""
 
 import re
 from urllib.parse import urlsplit
@@ -6,7 +6,13 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
+from django.http.request import split_domain_port, validate_host
 
+from shops.api.paths import FILES
+
+ADMIN = "/admin/"
+# Under every name: staff open PDFs too, and probes use none.
+EVERYWHERE = (FILES, settings.STATIC_URL, *settings.HEALTH_PATHS)
 PICTURES = " ".join(["'self'", "data:", *(f"https://{host}" for host in settings.ADMIN_PICTURE_HOSTS)])
 # A browser asks this of a redirect as well, which leads from the log-in to the issuer of the sign-on.
 FORMS = " ".join(["'self'", *re.findall(r"^https?://[^/]+", settings.OIDC_ISSUER)])
@@ -17,6 +23,14 @@ ADMIN_POLICY = (
     f"img-src {PICTURES}; connect-src 'self'; form-action {FORMS}; base-uri 'none'; frame-ancestors 'none'"
 )
 KNOWN_PORTS = {"80", "443", str(urlsplit(settings.PUBLIC_BASE_URL).port or "")}
+
+
+def is_served(request: HttpRequest) -> bool:
+    """Tell whether the path is served under the request's host name; raise DisallowedHost."""
+    if not settings.ADMIN_HOSTS or request.path_info.startswith(EVERYWHERE):
+        return True
+    is_admin_path = f"{request.path_info}/".startswith(ADMIN)
+    return is_admin_path == validate_host(split_domain_port(request.get_host())[0], settings.ADMIN_HOSTS)
 
 
 def check_host(request: HttpRequest) -> None:

@@ -1,6 +1,7 @@
-"""The background process: tasks, each run when it is due."""
+"""The background process: tasks, each run when it is due, and a log line a minute of what they have done."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,16 +15,19 @@ from django.db import InterfaceError, OperationalError, connection
 
 from carriers import TRACKERS
 from config.desk import morning
-from config.ops import metrics, work_report
+from config.ops import metrics
 from config.ops.serving import check_port
 from config.retention import apply_retention
 from labels.figures import counting as label_counting
 from labels.lifecycle.reconciling import reconcile
 from parcels.figures import counting as parcel_counting
+from parcels.tracking.due import oldest_due_s
+from parcels.tracking.metrics import asked_by_outcome
 from parcels.tracking.refreshing import refresh
 from shops.db import pacing
 from shops.db.failures import reason
 from shops.webhooks.delivering import POLL_S, deliver_due
+from shops.webhooks.metrics import attempts_by_outcome, queue
 
 MINUTE_S, HOUR_S, DAY_S = 60.0, 3600.0, 86_400.0
 # A shared task's turn is looked for this often, and is another process's after this time if it does not end.
@@ -44,7 +48,31 @@ class Task:
     is_shared: bool = False  # true if only one of all processes runs it each time
 
 
-report = work_report.Report()
+class Report:
+    """A log line of what was done since the last one."""
+
+    def __init__(self) -> None:
+        self._asked: Counter[str] = Counter()
+        self._attempts: Counter[str] = Counter()
+
+    def write(self) -> None:
+        logger.info("work", extra=self.tracking() | self.webhooks())
+
+    def tracking(self) -> dict[str, int]:
+        asked = asked_by_outcome()
+        new, self._asked = asked - self._asked, asked
+        oldest = {f"oldest_due_{carrier}_s": round(oldest_due_s(carrier)) for carrier in TRACKERS}
+        return {"asked": new.total(), **{f"asked_{name}": n for name, n in new.items()}, **oldest}
+
+    def webhooks(self) -> dict[str, int]:
+        attempts = attempts_by_outcome()
+        new, self._attempts = attempts - self._attempts, attempts
+        queued, oldest_s = queue()
+        done = {f"webhooks_{name}": new[name] for name in ("delivered", "failed")}
+        return done | {"webhooks_queued": queued, "webhooks_oldest_s": round(oldest_s)}
+
+
+report = Report()
 TASKS: Final = (
     *(Task(f"tracking {carrier}", 5.0, partial(refresh, carrier)) for carrier in TRACKERS),
     *(

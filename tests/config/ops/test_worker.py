@@ -15,8 +15,7 @@ from django.db import OperationalError, connections
 from django.utils import timezone
 
 from config.ops import worker
-from config.ops.work_report import Report
-from config.ops.worker import Task, run_if_due, work
+from config.ops.worker import Report, Task, run_if_due, work
 from labels.figures.models import LabelFigure
 from labels.models import LabelState
 from parcels.models import Parcel
