@@ -10,8 +10,7 @@ from typing import Any
 from carriers import CARRIERS, shipping_day
 from carriers.base import Carrier
 from carriers.customs import needs_customs
-from carriers.order_fields import OrderFacts
-from carriers.order_table import refusals
+from carriers.order_table import OrderFacts, refusals
 from carriers.order_trials import ANYWHERE
 from carriers.products import PRODUCTS, Product
 from carriers.shipment import Party

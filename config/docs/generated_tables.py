@@ -11,8 +11,7 @@ from django.template.loader import render_to_string
 from carriers import CARRIERS
 from carriers.alpha import refusals as alpha
 from carriers.beta import refusals as beta
-from carriers.order_fields import described
-from carriers.order_table import ORDER_FIELDS
+from carriers.order_table import ORDER_FIELDS, described
 from carriers.products import PRODUCTS
 from carriers.refusals import Refusal
 from carriers.sandbox.faults import FAULTS

@@ -8,8 +8,8 @@ import pytest
 from rest_framework.serializers import ListSerializer
 
 from carriers import CARRIERS, shipping_day
-from carriers.order_fields import Case
-from carriers.order_table import ORDER_FIELDS, ignored
+from carriers.beta.customs import DUTIES_PAID_TO
+from carriers.order_table import CONDITIONS, ORDER_FIELDS, Case, ignored
 from labels.order_rules import facts_in
 from labels.serializers import READER
 from shops.api.serializer_fields import ObjectSerializer
@@ -224,6 +224,13 @@ def test_the_table_has_every_declared_field_and_no_other() -> None:
     assert {each.path for each in ORDER_FIELDS} == leaves | {"customs"}
     assert len(ORDER_FIELDS) == len(leaves) + 1
     assert all(set(each.carriers) == set(CARRIERS) for each in ORDER_FIELDS)
+
+
+def test_the_tables_conditions_and_countries_are_those_of_the_code() -> None:
+    cases = [case for each in ORDER_FIELDS for of_carrier in each.carriers.values() for case in of_carrier]
+    assert {case.when for case in cases} - {""} == set(CONDITIONS)
+    duties = next(each for each in ORDER_FIELDS if each.path == "customs.dutiesPaidBySender").carriers["beta"][0]
+    assert f"from FR to {' '.join(sorted(DUTIES_PAID_TO))}," in duties.limit
 
 
 def test_nothing_is_ignored_of_an_order_that_names_no_product() -> None:

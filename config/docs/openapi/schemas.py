@@ -7,8 +7,7 @@ from django.utils.module_loading import import_string
 from rest_framework import serializers
 
 from carriers import CARRIERS
-from carriers.order_fields import described
-from carriers.order_table import ORDER_FIELDS
+from carriers.order_table import ORDER_FIELDS, described
 from carriers.products import PRODUCTS
 from parcels.models import TrackingStatus
 from parcels.serializers import StatusField, UrlField
