@@ -6,14 +6,12 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from carriers.sandbox.fault_registry import ArmedFault
-from carriers.sandbox.faults import BOTH, fault_named
+from carriers.sandbox.faults import BOTH, ArmedFault, fault_named
 from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.journeys import HOME, JOURNEYS
-from carriers.sandbox.parcel import Purchase
+from carriers.sandbox.parcel import Change, Purchase
 from carriers.sandbox.pickup_points import POINTS
 from carriers.sandbox.state import State
-from carriers.sandbox.travel import Change
 
 MOST_STEPS = 100
 OLDEST_S = 1e9

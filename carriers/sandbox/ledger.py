@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from carriers.sandbox.journeys import REAL_TIME, UNSENT
-from carriers.sandbox.parcel import Parcel, Purchase, journey_of, purchase_of, read_parcel
-from carriers.sandbox.travel import Change, Way
+from carriers.sandbox.parcel import Change, Parcel, Purchase, Way, journey_of, purchase_of, read_parcel
 
 # Requests and labels are most of a purchase's size; they are kept of the latest parcels only.
 PARCELS_KEPT = 20_000

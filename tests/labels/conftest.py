@@ -16,7 +16,7 @@ from pytest_django.fixtures import Settings
 
 from carriers.base import Carrier
 from carriers.sandbox.control import read_armed_fault
-from carriers.sandbox.label import Label
+from carriers.sandbox.papers import Label
 from carriers.sandbox.parcel import Purchase
 from carriers.sandbox.routes import PATHS
 from carriers.sandbox.server import SandboxServer

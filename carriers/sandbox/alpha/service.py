@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from carriers.sandbox.alpha import soap, tables
-from carriers.sandbox.fault_registry import Operation
+from carriers.sandbox.faults import Operation
 from carriers.sandbox.http import Request, Response
 from carriers.sandbox.state import Handler, State
 

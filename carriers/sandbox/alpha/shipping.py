@@ -1,17 +1,19 @@
 """alpha's shipping service: buys labels (`shippingMultiParcelV4`) and prints them again."""
 
 import base64
+import re
 from dataclasses import replace
 
+from anyascii import anyascii
+
 from carriers.sandbox.alpha import service, soap, tables
-from carriers.sandbox.alpha.relay import misrouted_by
-from carriers.sandbox.alpha.shipment import Fields, Shipment, read_shipment
-from carriers.sandbox.alpha.validation import validate_credentials, validate_shipment
+from carriers.sandbox.alpha.validation import Fields, Shipment, read_shipment, validate_credentials, validate_shipment
 from carriers.sandbox.countries import EU_TERRITORY
 from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response
-from carriers.sandbox.label import Label, PageFormat, faulty_pdf
+from carriers.sandbox.papers import Label, PageFormat, faulty_pdf
 from carriers.sandbox.parcel import Parcel, without_secrets
+from carriers.sandbox.pickup_points import PickupPoint, point_of
 from carriers.sandbox.state import State
 
 BUY = "shippingMultiParcelV4"
@@ -129,3 +131,37 @@ def _reprint(state: State, message: soap.Message) -> Response:
         return service.succeeded(message, content)
 
     return service.perform(state, message, reprint, purchases[0].reference)
+
+
+NO_LOCKERS = ("5X", "6B")  # which are searched with type C
+
+
+def misrouted_by(shipment: Shipment, index: int) -> tuple[str, ...]:
+    """Return the fields that are not the relay's own: the carrier sells the label and sorts by them all the same."""
+    skybill = shipment.skybills[index]
+    if not tables.PRODUCTS[skybill["productCode"]].is_relay:
+        return ()
+    relay = point_of("alpha", shipment.refs[index]["idRelais"])
+    is_locker_refused = skybill["productCode"] in NO_LOCKERS and relay is not None and relay.is_locker
+    if relay is None or is_locker_refused or not relay.is_open or float(skybill["weight"]) > relay.max_weight_kg:
+        return ("idRelais",)
+    return _differences(shipment.one("recipientValue"), relay)
+
+
+def as_accepted(text: str) -> str:
+    """Return a text as the carrier takes it: letters spelled out, hyphens inside, a space for every other symbol."""
+    spelled = "".join(anyascii(char) if char.isalnum() else char if char == "-" else " " for char in text)
+    return " ".join(re.sub(r"(?<![A-Za-z0-9])-|-(?![A-Za-z0-9])", " ", spelled).split()).upper()
+
+
+def _differences(recipient: Fields, relay: PickupPoint) -> tuple[str, ...]:
+    street = f"{relay.address1} {relay.address2 or relay.address3}"
+    sent_street = f"{recipient['recipientAdress1']} {recipient.get('recipientAdress2', '')}"
+    pairs = {
+        "recipientName": (recipient["recipientName"], relay.name),
+        "recipientAdress1": (sent_street, street),
+        "recipientZipCode": (recipient["recipientZipCode"], relay.zip_code),
+        "recipientCity": (recipient["recipientCity"], relay.city),
+        "recipientCountry": (recipient["recipientCountry"], relay.country),
+    }
+    return tuple(name for name, (sent, own) in pairs.items() if as_accepted(sent) != as_accepted(own))

@@ -8,7 +8,7 @@ from carriers.sandbox.beta.errors import Violations
 from carriers.sandbox.beta.json_request import Json
 from carriers.sandbox.beta.request_fields import EORI, SIZE_KEYS, Fields, read_fields
 from carriers.sandbox.countries import COUNTRIES, EU, FRANCE, OVERSEAS
-from carriers.sandbox.customs_form import CustomsForm
+from carriers.sandbox.papers import CustomsForm
 
 EORI_NUMBER = r"[A-Z]{2}[A-Z0-9]{1,15}"
 DECLARED_TWICE_EUR = 1000  # from this value on, goods to GB need the sender's number and GB's own

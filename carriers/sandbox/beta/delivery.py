@@ -9,8 +9,7 @@ from datetime import date, timedelta
 from carriers.sandbox.beta.accounts import REFUSED, is_number_missing, name_of
 from carriers.sandbox.beta.information import FACTS
 from carriers.sandbox.beta.json_request import read_request
-from carriers.sandbox.fault_registry import Operation
-from carriers.sandbox.faults import Fault
+from carriers.sandbox.faults import Fault, Operation
 from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.state import State
 

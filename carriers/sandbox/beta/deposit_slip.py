@@ -8,10 +8,9 @@ from carriers.sandbox.beta import answers, tables
 from carriers.sandbox.beta.errors import Violations
 from carriers.sandbox.beta.json_request import read_request
 from carriers.sandbox.beta.validation import account_of, validate_credentials
-from carriers.sandbox.fault_registry import Operation
-from carriers.sandbox.faults import Fault
+from carriers.sandbox.faults import Fault, Operation
 from carriers.sandbox.http import Request, Response
-from carriers.sandbox.page import BOLD, NOTICE, REGULAR, Page
+from carriers.sandbox.papers import BOLD, NOTICE, REGULAR, Page
 from carriers.sandbox.state import State
 
 OPERATION = "generateBordereauByParcelsNumbers"

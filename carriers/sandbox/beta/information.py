@@ -8,8 +8,7 @@ from typing import Any
 
 from carriers.sandbox.beta.accounts import REFUSED, SENDING_THEIR_NUMBER, name_of
 from carriers.sandbox.beta.json_request import read_request
-from carriers.sandbox.fault_registry import Operation
-from carriers.sandbox.faults import Fault
+from carriers.sandbox.faults import Fault, Operation
 from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.state import State
 

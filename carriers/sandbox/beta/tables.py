@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from carriers.sandbox.countries import COUNTRIES, EU, FRANCE, codes
-from carriers.sandbox.label import PageFormat
+from carriers.sandbox.papers import PageFormat
 
 NUMBER = (int, Decimal)
 _ADDRESS_FIELDS = "companyName lastName firstName line0 line1 line2 line3 city zipCode countryCode stateOrProvinceCode"

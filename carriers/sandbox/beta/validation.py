@@ -11,9 +11,12 @@ from carriers.sandbox.beta.accounts import account_name, is_number_missing
 from carriers.sandbox.beta.customs import validate_customs
 from carriers.sandbox.beta.errors import Violations
 from carriers.sandbox.beta.json_request import Json
-from carriers.sandbox.beta.options import validate_options
-from carriers.sandbox.beta.phones import validate_addressees_mobile, validate_phones
-from carriers.sandbox.beta.pickup import validate_pickup
+from carriers.sandbox.beta.parcel_rules import (
+    validate_addressees_mobile,
+    validate_options,
+    validate_phones,
+    validate_pickup,
+)
 from carriers.sandbox.beta.request_fields import ACCOUNT_NUMBER, read_fields, validate_fields
 from carriers.sandbox.countries import COUNTRIES, FRANCE, OVERSEAS, PARIS, is_postal_code_of
 

@@ -10,8 +10,7 @@ import pypdfium2
 import pytest
 import zxingcpp
 
-from carriers.sandbox.label import Label, label_pdf
-from carriers.sandbox.page import printable
+from carriers.sandbox.papers import Label, label_pdf, printable
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import RELAY, alpha_buy, product
 from tests.carriers.sandbox.beta.orders import beta_buy, linked

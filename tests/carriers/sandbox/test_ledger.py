@@ -6,7 +6,7 @@ from pathlib import Path
 import requests
 
 from carriers.sandbox.server import SandboxServer
-from carriers.sandbox.tracking_numbers import NumberRange, alpha_number
+from carriers.sandbox.state import NumberRange, alpha_number
 from tests.carriers.sandbox.alpha.orders import PASSWORD, REFERENCE, alpha_buy, cancel, reprint
 from tests.carriers.sandbox.beta.orders import beta_buy
 from tests.carriers.sandbox.control import TIMEOUT_S, arm, get, ledger, post

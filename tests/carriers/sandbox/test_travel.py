@@ -10,9 +10,8 @@ import requests
 
 from carriers import alpha, beta
 from carriers.sandbox.journeys import DEFAULT_PACE, JOURNEYS, LANGUAGES, TEXTS, asked_for, pace_of, steps
-from carriers.sandbox.parcel import Purchase
+from carriers.sandbox.parcel import Change, Purchase, Way
 from carriers.sandbox.server import SandboxServer
-from carriers.sandbox.travel import Change, Way
 from tests.carriers.sandbox.alpha.orders import alpha_buy, track
 from tests.carriers.sandbox.beta.orders import beta_buy
 from tests.carriers.sandbox.control import ledger, post

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import requests
 
-from carriers.sandbox.alpha.relay import as_accepted
+from carriers.sandbox.alpha.shipping import as_accepted
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import (
     RECIPIENT,

@@ -8,7 +8,7 @@ import pytest
 from carriers.sandbox.alpha.tables import MESSAGES
 from carriers.sandbox.countries import PARIS
 from carriers.sandbox.server import SandboxServer
-from carriers.sandbox.tracking_numbers import alpha_number
+from carriers.sandbox.state import alpha_number
 from tests.carriers.sandbox.alpha.orders import (
     ACCOUNT,
     EUROPE_RELAY,
