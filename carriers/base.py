@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar, Final
 
-from carriers.client import Client, Limits, Service
-from carriers.contract_checks import Finding, Terms
+from carriers.client import Client, Limits, Observer, Service
 from carriers.customs import Goods
 from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.http.connections import Deadline
 from carriers.http.transport import Transport
-from carriers.observer import Observer
-from carriers.order_trials import Stage, Trial
+from carriers.itinerary import shipping_day
 from carriers.pickup_points import (
     FoundPoints,
     Networks,
@@ -36,7 +34,7 @@ from carriers.shipment import (
     PurchasedLabel,
     Shipment,
 )
-from carriers.shipping_day import shipping_day
+from carriers.trials import Finding, Stage, Terms, Trial
 
 SEARCH_TIMEOUT_S: Final = 8.0  # for a search, a customer waits
 

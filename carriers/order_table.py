@@ -92,8 +92,10 @@ class OrderField:
 
     def case(self, facts: OrderFacts) -> Case | None:
         """Return the order's case, None while its product is not known."""
-        cases = self.carriers[facts.product.carrier] if facts.product else ()
-        return next((case for case in cases if not case.when or CONDITIONS[case.when](facts)), None)
+        for case in self.carriers[facts.product.carrier] if facts.product else ():
+            if not case.when or CONDITIONS[case.when](facts):
+                return case
+        return None
 
 
 def _read() -> Iterator[OrderField]:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from carriers import pdf_merger
-from carriers.http.messages import UnreadableError
+from carriers.http.transport import UnreadableError
 
 
 def checked(pdf: bytes) -> bytes:

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple, Protocol
 from cachetools import TTLCache
 
 from carriers.errors import CarrierUnavailable, PickupPointRejected
+from carriers.itinerary import shipping_day
 from carriers.shipment import PickupPoint, Shipment
-from carriers.shipping_day import shipping_day
 
 DAY_S: Final = 24 * 3600
 # Whether a point is open is asked again when the answer is older, or about another day.

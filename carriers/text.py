@@ -24,6 +24,7 @@ _FRACTION_SLASH: Final = "\u2044"
 _ORDINALS: Final = "ªº"  # Latin letters by script, though not by name
 _SYMBOLS: Final = re.compile(r"[^A-Za-z0-9]")
 _LOOSE_HYPHENS: Final = re.compile(r"(?<![A-Za-z0-9])-|-(?![A-Za-z0-9])")
+_NUMBER: Final = re.compile(r"[A-Za-z0-9]{1,35}")
 _MAX_REMEMBERED: Final = 10_000  # characters; a text may have any of a million
 
 
@@ -146,3 +147,9 @@ def wrapped(text: str, field: CarrierField, lines: int) -> list[str]:
     if len(folded) > lines or any(len(line) > field.max_length for line in folded):
         raise field.error(f"does not fit into {lines} lines of {field.max_length} characters")
     return folded
+
+
+def clean_number(text: str) -> str:
+    """Return a tracking number as the carriers write it, empty if it cannot be one."""
+    number = "".join(text.split())
+    return number.upper() if _NUMBER.fullmatch(number) else ""

@@ -6,9 +6,8 @@ from typing import Final, TypeVar
 import phonenumbers
 from phonenumbers import PhoneNumber, PhoneNumberType
 
-from carriers.errors import Rejected, RequestRejected
-from carriers.products import Product, Route
-from carriers.shipment import Package, Party, Shipment
+from carriers.errors import Rejected
+from carriers.shipment import Party
 from carriers.text import CarrierField
 
 SENDER: Final = "originAddress"
@@ -36,17 +35,6 @@ def all_of(*makers: Callable[[], T]) -> list[T]:
         refusal.merged = tuple(each for error in refusals for each in error.each)
         raise refusal
     return made
-
-
-def route_of(shipment: Shipment, product: Product, package: Package) -> Route:
-    """Return the carrier's code and service for one parcel; raises RequestRejected if the product does not go there."""
-    sender_code, country_code = shipment.sender.country_code, shipment.recipient.country_code
-    route = product.route(sender_code, country_code, package.weight_kg, shipment.override)
-    if route is None:
-        origin = f"from {sender_code} " if country_code in product.zone else ""
-        problem = f"{product.code} does not go {origin}to {country_code}; order a product that does"
-        raise RequestRejected(product.carrier, problem, field=f"{RECIPIENT}.countryCode")
-    return route
 
 
 def phone_of(party: Party, field: CarrierField) -> str:

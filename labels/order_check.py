@@ -10,8 +10,9 @@ from rest_framework.exceptions import ValidationError
 from carriers.client import Service
 from carriers.customs import needs_customs
 from carriers.errors import CarrierUnavailable, CredentialsRejected, Rejected
-from carriers.order_trials import Stage, Trial, destination
+from carriers.itinerary import destination
 from carriers.shipment import Shipment
+from carriers.trials import Stage, Trial
 from labels.order_rules import facts_in
 from labels.orders import check_product, completed, credentials_on, new_label, shipment
 from labels.serializers import read_order

@@ -7,7 +7,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from carriers import CARRIERS, shipping_day
+from carriers import CARRIERS, itinerary
 from carriers.base import Carrier
 from carriers.customs import needs_customs
 from carriers.order_table import OrderFacts, refusals
@@ -86,7 +86,7 @@ def order_faults(data: dict[str, Any]) -> Iterator[Fault]:
 def late_faults(product: Product | None, ship_on: date | None, *, has_sender: bool) -> Iterator[tuple[str, str]]:
     """Find what a replay is never refused for: a day that is over by now, or too far ahead, and no sender."""
     if ship_on:
-        yield from refusals(OrderFacts(product, days_ahead=(ship_on - shipping_day.now().date()).days))
+        yield from refusals(OrderFacts(product, days_ahead=(ship_on - itinerary.now().date()).days))
     if not has_sender:
         yield "originAddress", NO_SENDER
 

@@ -15,7 +15,7 @@ from carriers import CARRIERS
 from carriers.base import Carrier
 from carriers.customs import customs_of
 from carriers.errors import CredentialsRejected, Rejected
-from carriers.order_trials import destination
+from carriers.itinerary import destination
 from carriers.products import PRODUCTS
 from carriers.shipment import DEFAULT_FORMAT, Credentials, Customs, CustomsItem, Package, Shipment
 from labels.idempotency import IdempotencyKey

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from rest_framework.exceptions import ValidationError
 
-from carriers import shipping_day
+from carriers import itinerary
 from carriers.client import Service
 from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.pickup_points import SEARCH_FRESH_S, FoundPoints, PointQuery
@@ -118,7 +118,7 @@ def find(*, shop_id: str, sender_address: dict[str, str] | None, search: dict[st
         country_code=country_code,
         zip_code=search["zip"],
         city=search["city"],
-        day=search.get("ship_on") or shipping_day.now().date(),
+        day=search.get("ship_on") or itinerary.now().date(),
         address1=search["address1"],
         weight_kg=weight_kg,
     )

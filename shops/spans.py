@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from carriers.observer import Call
+from carriers.client import Call
 
 Label = TypeVar("Label")
 P = ParamSpec("P")

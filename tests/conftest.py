@@ -21,7 +21,7 @@ from django.utils.safestring import SafeString
 from pytest_django import DjangoDbBlocker
 
 from carriers import pdf, pdf_merger
-from carriers.http.messages import UnreadableError
+from carriers.http.transport import UnreadableError
 from config import error_pages
 from config.api import fast_path
 from config.login.hashing import OneAtATimeHasher

@@ -6,15 +6,16 @@ from datetime import date, datetime
 from typing import Final
 from xml.etree.ElementTree import Element
 
-from carriers import events, pdf
+from carriers import pdf
 from carriers.alpha.parties import CARRIER
 from carriers.alpha.refusals import REFUSALS, field_of, in_our_words, refusal_of
 from carriers.errors import CancellationRefused, CarrierError, CarrierUnavailable
 from carriers.http import soap
-from carriers.http.messages import Answer, UnreadableError
+from carriers.http.transport import Answer, UnreadableError
 from carriers.products import PARIS
 from carriers.redaction import Redactor
 from carriers.refusals import Refusals
+from carriers.text import clean_number
 
 OK: Final = 200
 TOO_EARLY: Final = "2"  # a code of `cancelSkybill`
@@ -112,7 +113,7 @@ def _shown(text: str, redactor: Redactor) -> str:
 
 def number_of(parcel: Element, name: str = "skybillNumber") -> str:
     """Return the number in a child, by default the tracking number, empty if it has none."""
-    return events.number_of(soap.text(parcel, name))
+    return clean_number(soap.text(parcel, name))
 
 
 def day_of(text: str) -> date:

@@ -21,22 +21,21 @@ from carriers.alpha.answers import (
     result_of_any_status,
     success_of,
 )
-from carriers.alpha.credentials import SHAPE, contract
 from carriers.alpha.messages import SHIPPING_NAMESPACE
-from carriers.alpha.parties import CARRIER, sender
+from carriers.alpha.parties import CARRIER, SHAPE, contract, sender
 from carriers.alpha.refusals import CANCELLATION_REFUSALS
 from carriers.base import Carrier, errors_with
 from carriers.client import Service
-from carriers.contract_checks import SAMPLES, Finding, Terms
 from carriers.customs import shares_by_parcel
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, PickupPointRejected
 from carriers.http import soap
 from carriers.http.connections import Deadline
-from carriers.http.messages import Answer, Request, UnreadableError
+from carriers.http.transport import Answer, Request, UnreadableError
 from carriers.pickup_points import PointQuery
 from carriers.products import PRODUCTS
 from carriers.redaction import Redactor
 from carriers.shipment import DEFAULT_FORMAT, Credentials, PickupPoint, PurchasedLabel, Shipment
+from carriers.trials import SAMPLES, Finding, Terms
 
 TRACKING_NAMESPACE: Final = "http://cxf.tracking.soap.chronopost.fr/"
 FIND: Final = "trackWithSenderRef"

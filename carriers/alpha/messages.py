@@ -9,20 +9,19 @@ from types import MappingProxyType
 from typing import Any, Final
 from xml.etree.ElementTree import Element
 
-from carriers import shipping_day
+from carriers import itinerary
 from carriers.alpha import parties
-from carriers.alpha.credentials import contract
-from carriers.alpha.parties import CARRIER, PROFESSIONAL, Fields
+from carriers.alpha.parties import CARRIER, PROFESSIONAL, Fields, contract
 from carriers.alpha.points import sells
 from carriers.customs import Goods, customs_of, described, shares_by_parcel, value_eur
 from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.http import soap
-from carriers.order_trials import destination
+from carriers.itinerary import destination, route_of
 from carriers.pickup_points import FIELD
 from carriers.products import MAINLAND, OVERSEAS, PRODUCTS, Product, Route
 from carriers.shipment import Credentials, CustomsItem, Party, PickupPoint, Shipment
 from carriers.text import CarrierField, fitting, required, to_ascii, wrapped
-from carriers.validation import all_of, route_of
+from carriers.validation import all_of
 
 SHIPPING_NAMESPACE: Final = "http://cxf.shipping.soap.chronopost.fr/"
 PURCHASE: Final = "shippingMultiParcelV4"
@@ -133,7 +132,7 @@ def _parcels(shipment: Shipment, product: Product) -> list[Fields]:
         lambda: _printed(shipment) if product.needs_pickup_point else [],
     )
     routes, goods, _ = parts
-    parcels, called_at = enumerate(zip(routes, goods, strict=True)), shipping_day.now()
+    parcels, called_at = enumerate(zip(routes, goods, strict=True)), itinerary.now()
     return [_parcel(shipment, index, route, items, called_at) for index, (route, items) in parcels]
 
 

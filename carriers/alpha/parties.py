@@ -1,37 +1,53 @@
-"""alpha's structures for the sender and the recipient, in the schema's order."""
+"""alpha's parties: the account, and the structures for sender and recipient in the schema's order."""
 
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from carriers.errors import AddressRejected, PickupPointRejected, RequestRejected
+from carriers.errors import AddressRejected, CredentialsRejected, PickupPointRejected, RequestRejected
 from carriers.pickup_points import FIELD
-from carriers.shipment import Party, PickupPoint
+from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint
 from carriers.text import CarrierField, fitting, required, to_ascii, wrapped
 from carriers.validation import RECIPIENT, SENDER, all_of, is_mobile, phone_of, phone_spaced
 
+SHAPE: Final = CredentialsShape(
+    re.compile(r"[0-9]{8}"),
+    re.compile(r"[0-9]{6}"),
+    "an account number of 8 digits and a password of 6 digits",
+    takes_api_key=False,
+    takes_parent=False,
+)
 CARRIER: Final = "alpha"
 CIVILITY: Final = "M"  # an empty one fails, and the sender's is unknown
 NOTIFY_RECIPIENT: Final = "22"  # by e-mail
 NOTIFY_NOBODY: Final = "0"
 PROFESSIONAL: Final = "1"
 PRIVATE: Final = "2"
-
 NAME_LENGTH: Final = 100
 LINE_LENGTH: Final = 38
 LINES: Final = 2
 ZIP_LENGTH: Final = 9
 CITY_LENGTH: Final = 50
 PHONE_LENGTH: Final = 17
-
 # The schema's sequence, of which each structure has a part.
 _ORDER: Final = (
     *("Adress1", "Adress2", "City", "Civility", "ContactName", "Country", "Email", "MobilePhone"),
     *("Name", "Name2", "Phone", "PreAlert", "ZipCode", "Type"),
 )
-
 Fields = Iterable[tuple[str, str]]
 Values = Mapping[str, str]
+
+
+def contract(credentials: Credentials) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Return what a body says of the contract.
+
+    Refuses credentials that the service answers with a SOAP fault, which looks like an outage.
+    """
+    if not SHAPE.account_number.fullmatch(credentials.account_number):
+        raise CredentialsRejected(CARRIER, "an account number has 8 digits")
+    if not SHAPE.password.fullmatch(credentials.password):
+        raise CredentialsRejected(CARRIER, "a password has 6 digits")
+    return (("accountNumber", credentials.account_number), ("password", credentials.password))
 
 
 def sender(party: Party) -> Values:

@@ -10,12 +10,11 @@ from typing import Final
 from xml.etree.ElementTree import Element
 
 from carriers.alpha.answers import check_code, day_of, result_of, success_of
-from carriers.alpha.credentials import contract
-from carriers.alpha.parties import CARRIER, CITY_LENGTH, place_of
+from carriers.alpha.parties import CARRIER, CITY_LENGTH, contract, place_of
 from carriers.alpha.refusals import POINT_REFUSALS, SEARCH_REFUSALS
 from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.http import soap
-from carriers.http.messages import Answer, UnreadableError
+from carriers.http.transport import Answer, UnreadableError
 from carriers.pickup_points import PointQuery, Span, degrees, joined
 from carriers.products import MAINLAND
 from carriers.redaction import Redactor

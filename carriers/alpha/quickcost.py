@@ -11,20 +11,17 @@ from types import MappingProxyType
 from typing import Final
 
 from carriers.alpha.answers import day_of, success_of
-from carriers.alpha.credentials import contract
-from carriers.alpha.parties import CARRIER, zip_code_of
+from carriers.alpha.parties import CARRIER, contract, zip_code_of
 from carriers.alpha.refusals import CONTRACT_REFUSALS
-from carriers.contract_checks import SAMPLE_WEIGHT_KG, Finding, Terms, Verdict
 from carriers.errors import ProductNotInContract, Rejected
 from carriers.http import soap
-from carriers.http.messages import Answer, UnreadableError
-from carriers.order_trials import destination
+from carriers.http.transport import Answer, UnreadableError
+from carriers.itinerary import destination, route_of, shipping_day
 from carriers.products import PRODUCTS, Route
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials, Party, PickupPoint, ProductOverride, Shipment
-from carriers.shipping_day import shipping_day
 from carriers.text import to_ascii
-from carriers.validation import route_of
+from carriers.trials import SAMPLE_WEIGHT_KG, Finding, Terms, Verdict
 
 NAMESPACE: Final = "http://cxf.quickcost.soap.chronopost.fr/"
 PRODUCTS_SOLD: Final = "calculateProducts"

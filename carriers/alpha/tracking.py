@@ -18,23 +18,26 @@ from carriers.alpha.client import HEADERS, LANGUAGE, TRACKING_NAMESPACE
 from carriers.alpha.parties import CARRIER
 from carriers.alpha.refusals import TRACKING_REFUSALS
 from carriers.errors import CarrierUnavailable
-from carriers.events import (
+from carriers.http import soap
+from carriers.http.transport import Answer, Request, UnreadableError
+from carriers.redaction import Redactor
+from carriers.shipment import Credentials
+from carriers.text import clean_number
+from carriers.tracking import (
     MAX_EVENTS,
+    Status,
+    Tracker,
+    TrackingAnswer,
+    TrackingEvent,
     code_of,
     expected_of,
     in_order,
     moment_of,
-    number_of,
     place_of,
     read_meanings,
     statuses_of,
     text_of,
 )
-from carriers.http import soap
-from carriers.http.messages import Answer, Request, UnreadableError
-from carriers.redaction import Redactor
-from carriers.shipment import Credentials
-from carriers.tracking import Status, Tracker, TrackingAnswer, TrackingEvent
 
 TRACK: Final = "trackSkybillV2"
 # Statuses by which the pages in front of the service answer a robot; it has no credentials to refuse.
@@ -79,7 +82,7 @@ class AlphaTracker(Tracker):
 
     def track(self, tracking_number: str, credentials: Credentials | None = None) -> TrackingAnswer:
         """Ask for one parcel; a number that cannot be alpha's is unknown without a question."""
-        number = number_of(tracking_number)
+        number = clean_number(tracking_number)
         if not number:
             return TrackingAnswer(tracking_number, is_known=False)
         body = soap.query(TRACK, TRACKING_NAMESPACE, [("language", LANGUAGE), ("skybillNumber", number)])
@@ -96,7 +99,7 @@ def _read(answer: Answer, *, number: str, asked: str) -> TrackingAnswer:
     history = success_of(answer, TRACK, redactor, refusals=TRACKING_REFUSALS).find("listEventInfoComp")
     if history is None:
         return TrackingAnswer(asked, is_known=False)
-    if number_of(soap.text(history, "skybillNumber")) not in ("", number):
+    if clean_number(soap.text(history, "skybillNumber")) not in ("", number):
         raise UnreadableError("the answer is about another parcel")
     return _answer([event for event in history.findall("events") if len(event)], asked)
 

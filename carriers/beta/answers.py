@@ -17,10 +17,10 @@ from carriers.errors import (
     Rejected,
     RequestRejected,
 )
-from carriers.events import number_of
 from carriers.http import multipart
-from carriers.http.messages import Answer, UnreadableError
+from carriers.http.transport import Answer, UnreadableError
 from carriers.redaction import Redactor
+from carriers.text import clean_number
 
 INFOS: Final = "jsonInfos"  # the id of the part with the JSON
 ANSWER_BLOCKS: Final = ("labelV2Response", "labelV31Response")
@@ -185,7 +185,7 @@ def objects_of(document: Json, name: str) -> list[Json]:
 def _number(document: Json) -> str:
     """Return the parcel's number, whether it came as text, with spaces in it, or as a JSON number."""
     blocks = (block for name in ANSWER_BLOCKS if isinstance(block := document.get(name), dict))
-    return next(filter(None, (number_of(string_of(block, "parcelNumber")) for block in blocks)), "")
+    return next(filter(None, (clean_number(string_of(block, "parcelNumber")) for block in blocks)), "")
 
 
 def errors_of(document: Json, status: int) -> list[Message]:

@@ -13,14 +13,12 @@ from typing import Any, Final, TypeVar
 from cachetools import TTLCache, cachedmethod
 
 from carriers.base import Carrier, errors_with
-from carriers.beta import account, contract_checks, delivery, deposit_slips, points
-from carriers.beta import credentials as beta_credentials
+from carriers.beta import account, contract_checks, deposit_slips, points
 from carriers.beta import messages as beta_message
 from carriers.beta.answers import Parcel, numbers_of, pdfs_of, read_check, read_parcel
 from carriers.beta.customs import DESCRIPTION_LENGTH
-from carriers.beta.parties import CARRIER, sender
+from carriers.beta.parties import CARRIER, SHAPE, check_credentials, sender
 from carriers.client import Service
-from carriers.contract_checks import Finding, Terms
 from carriers.customs import items_by_parcel
 from carriers.errors import (
     CarrierError,
@@ -31,12 +29,13 @@ from carriers.errors import (
     Rejected,
 )
 from carriers.http.connections import Deadline
-from carriers.http.messages import Answer, Request
+from carriers.http.transport import Answer, Request
+from carriers.itinerary import shipping_day
 from carriers.pickup_points import DAY_S, PointQuery
 from carriers.products import MAINLAND, PRODUCTS
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials, DepositSlip, PickupPoint, PurchasedLabel, Shipment
-from carriers.shipping_day import shipping_day
+from carriers.trials import Finding, Terms
 
 PURCHASE: Final = "generateLabel"
 VERDICT_S: Final = 300
@@ -65,7 +64,7 @@ class Beta(Carrier):
     product_code = re.compile(r"[A-Za-z0-9]{1,8}")
     has_services = False
     max_goods_length = DESCRIPTION_LENGTH
-    credentials_shape = beta_credentials.SHAPE
+    credentials_shape = SHAPE
     sandbox_paths = MappingProxyType(
         {
             "url": "/beta/2.0",
@@ -160,21 +159,21 @@ class Beta(Carrier):
         self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
     ) -> date | None:
         place, url = point or shipment.recipient, self._endpoint.delivery_url
-        if url is None or place.country_code != delivery.COUNTRY:
+        if url is None or place.country_code != account.COUNTRY:
             return None
         depot = self._depot(credentials, deadline)
         if not depot:
             return None
-        body = delivery.message(place.zip_code, depot, shipping_day(shipment), credentials)
-        request = beta_message.query(delivery.OPERATION, url, body)
-        read = partial(delivery.read_day, redactor=Redactor(credentials, shipment))
+        body = account.delivery_message(place.zip_code, depot, shipping_day(shipment), credentials)
+        request = beta_message.query(account.DELIVERY, url, body)
+        read = partial(account.read_day, redactor=Redactor(credentials, shipment))
         with self._call(request.operation, credentials, deadline, service=Service.CONTRACT_CHECKS) as left:
             return self._exchange(request, left, read)
 
     @cachedmethod(lambda self: self._depots, key=lambda _, credentials, __: credentials, lock=lambda self: self._lock)
     def _depot(self, credentials: Credentials, deadline: Deadline) -> str:
         """Return the account's depot, remembered for a day; empty without one."""
-        return delivery.depot_of(self._ask_account(credentials, account.read_document, deadline) or {})
+        return account.depot_of(self._ask_account(credentials, account.read_document, deadline) or {})
 
     @staticmethod
     def call_count(parcel_count: int) -> int:
@@ -183,7 +182,7 @@ class Beta(Carrier):
 
     def deposit_slip(self, tracking_numbers: Sequence[str], credentials: Credentials) -> DepositSlip:
         """Make a deposit slip; its PDF can't be fetched again."""
-        beta_credentials.check(credentials)
+        check_credentials(credentials)
         body = deposit_slips.message(tracking_numbers, credentials)
         request = beta_message.request(self._endpoint.url, deposit_slips.OPERATION, body, credentials)
         read = partial(deposit_slips.read_slip, tracking_numbers=tracking_numbers, redactor=Redactor(credentials))
@@ -199,14 +198,14 @@ class Beta(Carrier):
     ) -> T | None:
         if self._endpoint.account_url is None:
             return None
-        beta_credentials.check(credentials)
+        check_credentials(credentials)
         request = beta_message.query(account.OPERATION, self._endpoint.account_url, account.message(credentials))
         with self._call(account.OPERATION, credentials, deadline, service=Service.CONTRACT_CHECKS) as left:
             return self._exchange(request, left, partial(read, redactor=Redactor(credentials)))
 
     def check_contract(self, terms: Terms, credentials: Credentials) -> list[Finding]:
         """Let the carrier validate a sample of each product; raises CredentialsRejected or CarrierUnavailable."""
-        beta_credentials.check(credentials)
+        check_credentials(credentials)
         operation = contract_checks.OPERATION
         with self._call(operation, credentials, service=Service.CONTRACT_CHECKS) as deadline:
 
@@ -244,7 +243,7 @@ class Beta(Carrier):
         return made
 
     def _search_points(self, query: PointQuery, credentials: Credentials, deadline: Deadline) -> list[PickupPoint]:
-        beta_credentials.check(credentials)
+        check_credentials(credentials)
         redactor = Redactor(credentials, personal=query.words)
         read = partial(points.read_points, query=query, redactor=redactor)
         return self._ask_points(points.SEARCH, points.search(query, credentials), deadline, read)
@@ -284,5 +283,5 @@ def _digest(request: Request, credentials: Credentials, index: int) -> bytes:
 
 
 def _bodies(shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> list[beta_message.Json]:
-    beta_credentials.check(credentials)
+    check_credentials(credentials)
     return beta_message.bodies(shipment, point)

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from carriers.beta import messages
-from carriers.contract_checks import SAMPLE_CUSTOMS, SAMPLE_WEIGHT_KG, SAMPLES, Finding, Terms, Verdict
 from carriers.errors import CredentialsRejected, PickupPointRejected, ProductNotInContract, Rejected
 from carriers.products import PRODUCTS
 from carriers.shipment import Package, Party, Shipment
+from carriers.trials import SAMPLE_CUSTOMS, SAMPLE_WEIGHT_KG, SAMPLES, Finding, Terms, Verdict
 
 OPERATION: Final = "checkGenerateLabel"
 

@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from carriers import pdf
 from carriers.beta.answers import OK, error_of, errors_of, integer_of, parts_of, string_of
-from carriers.beta.credentials import contract, field_list, own_number
-from carriers.beta.parties import CARRIER
+from carriers.beta.parties import CARRIER, contract, field_list, own_number
 from carriers.errors import CarrierUnavailable, RequestRejected
-from carriers.http.messages import Answer, UnreadableError
+from carriers.http.transport import Answer, UnreadableError
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials, DepositSlip
 

@@ -1,25 +1,25 @@
 """Build beta's requests: those for labels from a shipment, one for each parcel."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
-from decimal import ROUND_UP, Decimal
+from decimal import ROUND_HALF_UP, ROUND_UP, Decimal
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
-from carriers.beta import options, parties
-from carriers.beta.credentials import HEADERS, contract, field_list, headers, own_number
+from carriers.beta import parties
 from carriers.beta.customs import Declaration, check_duties, declarations, is_ddp
-from carriers.beta.parties import CARRIER, LINE_LENGTH
+from carriers.beta.parties import CARRIER, HEADERS, LINE_LENGTH, contract, field_list, headers, own_number
+from carriers.customs import is_in_union
 from carriers.errors import CarrierError, CarrierUnavailable, RequestRejected
-from carriers.http.messages import Request
-from carriers.order_trials import destination
+from carriers.http.transport import Request
+from carriers.itinerary import destination, route_of, shipping_day
 from carriers.products import BETA_OVERSEAS, MAINLAND, PRODUCTS, Product
-from carriers.shipment import Credentials, Package, PickupPoint, Shipment
-from carriers.shipping_day import shipping_day
-from carriers.text import CarrierField, fitting, to_latin
-from carriers.validation import all_of, route_of
+from carriers.shipment import Credentials, Package, Party, PickupPoint, Shipment
+from carriers.text import CarrierField, fitting, to_latin, to_plain
+from carriers.validation import RECIPIENT, all_of
 
 LABEL_FORMATS: Final = MappingProxyType({"10x15": "PDF_10x15_300dpi", "A4": "PDF_A4_300dpi"})
 RETURN_TO_SENDER, DO_NOT_RETURN = 2, 3
@@ -31,6 +31,12 @@ WEIGHT_STEP_KG: Final = Decimal("0.01")
 
 Json = dict[str, Any]
 Fields = dict[str, str]
+INSURED: Final = frozenset("DOS CDS COL HD CORE CORI COLI".split())
+NOT_INSURED: Final = frozenset({"SS", "SX"})  # countries
+MOST_INSURED_EUR: Final = Decimal(5000)
+MOST_INSURED_AT_POINTS_EUR: Final = Decimal(1000)
+LOCAL_POST: Final = 1  # of `reseauPostal`
+_SYMBOLS: Final = re.compile(r"[^A-Za-z0-9]+")
 
 
 def bodies(shipment: Shipment, point: PickupPoint | None = None) -> list[Json]:
@@ -110,7 +116,7 @@ def _letter(shipment: Shipment, product: Product, index: int) -> Json:
         lambda: _sold(shipment, product, package),
         lambda: parties.sender(shipment.sender),
         lambda: parties.recipient(shipment.recipient, is_at_point=is_at_point, is_duty_paid=is_ddp(shipment)),
-        lambda: options.instructions(shipment),
+        lambda: _instructions(shipment),
         lambda: _references(shipment),
     )
     sold, sender, recipient, instructions, references = parts
@@ -134,7 +140,7 @@ def _sold(shipment: Shipment, product: Product, package: Package) -> Json:
     code = route_of(shipment, product, package).carrier_code
     parts: list[Any] = all_of(
         lambda: check_duties(shipment, code),
-        lambda: options.insurance(shipment, code, is_at_point=product.needs_pickup_point),
+        lambda: _insurance(shipment, code, is_at_point=product.needs_pickup_point),
     )
     return {"service": {"productCode": code}, "parcel": parts[1]}
 
@@ -149,7 +155,7 @@ def _service(shipment: Shipment) -> Json:
     service: Json = {"orderNumber": shipment.id, "commercialName": _commercial_name(shipment)}
     if country_code not in MAINLAND:
         service["returnTypeChoice"] = RETURN_TO_SENDER if country_code in RETURNED_FROM else DO_NOT_RETURN
-    return service | options.network(shipment.recipient)
+    return service | _network(shipment.recipient)
 
 
 def _commercial_name(shipment: Shipment) -> str:
@@ -168,3 +174,32 @@ def _reference(shipment: Shipment, index: int) -> str:
     path = f"parcels[{index}].reference" if own else "reference"
     field = CarrierField(CARRIER, path, REFERENCE_LENGTH, RequestRejected)
     return fitting(to_latin(own or shipment.reference, field), field) or shipment.id
+
+
+def _insurance(shipment: Shipment, carrier_code: str, *, is_at_point: bool) -> Json:
+    """Return a parcel's insured value in cents; raises RequestRejected where the carrier insures none or less."""
+    value_eur = shipment.insured_value_eur
+    if value_eur is None:
+        return {}
+    if carrier_code not in INSURED:
+        raise RequestRejected(CARRIER, f"is not offered by this product ({carrier_code})", field="insuredValue")
+    if shipment.recipient.country_code in NOT_INSURED:
+        raise RequestRejected(CARRIER, f"is not offered to {shipment.recipient.country_code}", field="insuredValue")
+    most_eur = MOST_INSURED_AT_POINTS_EUR if is_at_point else MOST_INSURED_EUR
+    if not 0 < value_eur <= most_eur:
+        problem = f"is not above 0 and at most {most_eur} EUR with this product"
+        raise RequestRejected(CARRIER, problem, field="insuredValue")
+    return {"insuranceValue": int((value_eur * 100).to_integral_value(ROUND_HALF_UP))}
+
+
+def _instructions(shipment: Shipment) -> Json:
+    """Return the words to the driver in letters and digits: accents spelled out, other symbols as a space."""
+    field = CarrierField(CARRIER, f"{RECIPIENT}.instructions", LINE_LENGTH, RequestRejected)
+    words = _SYMBOLS.sub(" ", to_plain(shipment.instructions, field)).strip()
+    return {"instructions": fitting(words, field)} if words else {}
+
+
+def _network(recipient: Party) -> Json:
+    """Return the network where the carrier leaves no choice of it: to the Canaries, Ceuta and Melilla."""
+    is_local = recipient.country_code == "ES" and not is_in_union(recipient)
+    return {"reseauPostal": LOCAL_POST} if is_local else {}

@@ -1,18 +1,17 @@
-"""beta's addresses: the sender's, the recipient's, and the pickup point's in the recipient's place."""
+"""beta's parties: the account in its calls, and the addresses of sender, recipient and, in its place, pickup point."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
 from anyascii import anyascii
 
-from carriers.beta.phone_fields import MobileRule, addressees_rule, numbers
-from carriers.errors import CarrierError, RequestRejected
-from carriers.shipment import Party, PickupPoint
+from carriers.errors import CarrierError, CredentialsRejected, RequestRejected
+from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint
 from carriers.text import CarrierField, fitting, required, to_latin, wrapped
-from carriers.validation import RECIPIENT, SENDER, all_of
+from carriers.validation import RECIPIENT, SENDER, all_of, is_french_mobile, is_mobile, is_number_in_use, phone_of
 
 CARRIER: Final = "beta"
 FIRST_NAME_LENGTH: Final = 29
@@ -24,9 +23,104 @@ PHONE_LENGTH: Final = 15
 ONE_LINE: Final = frozenset({"BE", "CH"})
 WITH_PROVINCES: Final = frozenset({"CA", "US"})
 POSTAL_CODE_OF: Final = MappingProxyType({"AE": "00000"})  # countries without postal codes
-
+# There any number goes into the mobile's field.
+MOBILE_ONLY: Final = frozenset({"BE", "US"})
+SHORTEST_MOBILE: Final = 10  # of its field; some countries have shorter numbers
+HEADERS: Final = MappingProxyType({"Content-Type": "application/json"})
+SHAPE: Final = CredentialsShape(
+    re.compile(r"[A-Za-z0-9]{1,64}"),
+    re.compile(r"[!-~]{1,200}"),
+    "a contract number of letters and digits, and a password or an API key of printable ASCII without spaces",
+    takes_api_key=True,
+    takes_parent=True,
+)
 Address = dict[str, Any]
+_HEADER_VALUE: Final = re.compile(r"[!-~]+")
+_BELGIAN_MOBILE: Final = re.compile(r"\+324[0-9]{8}")
 _LUXEMBOURG: Final = re.compile(r"^LU?\W*", re.IGNORECASE)
+
+
+def check_credentials(credentials: Credentials) -> None:
+    """Refuse credentials that cannot be sent, so that they do not look like a failure of the carrier."""
+    if credentials.api_key and not _HEADER_VALUE.fullmatch(credentials.api_key):
+        raise CredentialsRejected(CARRIER, "an API key is of printable ASCII")
+    if not credentials.api_key and not (credentials.account_number and credentials.password):
+        raise CredentialsRejected(CARRIER, "a contract number with its password, or an API key, is needed")
+
+
+def headers(credentials: Credentials) -> Mapping[str, str]:
+    """Return the headers of a call of the label service."""
+    return {**HEADERS, **({"apiKey": credentials.api_key} if credentials.api_key else {})}
+
+
+def contract(credentials: Credentials) -> dict[str, str]:
+    """Return what a body of the label service says of the contract; an API key is a header instead."""
+    if credentials.api_key:
+        return {}
+    return {"contractNumber": credentials.account_number, "password": credentials.password}
+
+
+def login(credentials: Credentials, name: str = "login") -> dict[str, str]:
+    """Return what a body of the other services says of the contract; `name` is what they call its number."""
+    if credentials.api_key:
+        return {"apiKey": credentials.api_key}
+    return {name: credentials.account_number, "password": credentials.password}
+
+
+def own_number(credentials: Credentials, name: str = "ACCOUNT_NUMBER") -> dict[str, str]:
+    """Return the account's number, by the name that a call has for it, if it is said beside the credentials.
+
+    Accounts of the newer kind and those under a parent are refused without it; a contract number is one already.
+    """
+    is_said = credentials.account_number and (credentials.api_key or credentials.parent_account_number)
+    return {name: credentials.account_number} if is_said else {}
+
+
+def field_list(fields: Mapping[str, str]) -> dict[str, object]:
+    """Return key-value fields as a body has them; without any it has no such block."""
+    pairs = [{"key": key, "value": value} for key, value in fields.items()]
+    return {"fields": {"field": pairs}} if pairs else {}
+
+
+@dataclass(frozen=True)
+class MobileRule:
+    """The need of an address's mobile number, in words, and if it has to be one that a message reaches."""
+
+    reason: str = ""
+    is_notice: bool = False
+
+
+def _addressees_rule(country_code: str, *, is_at_point: bool, is_duty_paid: bool) -> MobileRule:
+    """Return the rule for an addressee; a notice alone tells of a parcel at a pickup point, or of duties."""
+    if is_at_point:
+        return MobileRule("at a pickup point", is_notice=True)
+    if is_duty_paid:
+        return MobileRule("when the sender pays the duties", is_notice=True)
+    if country_code in MOBILE_ONLY:
+        return MobileRule(f"for {country_code}", is_notice=country_code == "US")
+    return MobileRule()
+
+
+def _numbers(party: Party, field: CarrierField, rule: MobileRule) -> Mapping[str, str]:
+    """Return the number in the field of its kind; raises the field's error for a number that breaks the rule."""
+    phone = phone_of(party, field)
+    is_mobile = bool(phone) and _is_mobile(phone, party.country_code)
+    if rule.reason and not is_mobile:
+        kind = "phone" if party.country_code in MOBILE_ONLY else "mobile"
+        raise field.error(f"a {kind} number is required {rule.reason}")
+    if rule.is_notice and party.country_code == "BE" and not _BELGIAN_MOBILE.fullmatch(phone):
+        raise field.error(f"a Belgian mobile number (+324 and 8 digits) is required {rule.reason}")
+    if rule.is_notice and not is_number_in_use(phone):
+        raise field.error(f"a number that is in use is required {rule.reason}")
+    return {"mobileNumber" if is_mobile else "phoneNumber": phone}
+
+
+def _is_mobile(phone: str, country_code: str) -> bool:
+    """At a French address only French mobiles count as mobile."""
+    if country_code in MOBILE_ONLY:
+        return True
+    is_of_kind = is_french_mobile if country_code == "FR" else is_mobile
+    return len(phone) >= SHORTEST_MOBILE and is_of_kind(phone)
 
 
 def sender(party: Party) -> Address:
@@ -36,7 +130,7 @@ def sender(party: Party) -> Address:
 
 def recipient(party: Party, *, is_at_point: bool = False, is_duty_paid: bool = False) -> Address:
     """Return the addressee's address; raises Rejected for one that cannot be printed or lacks a phone number."""
-    rule = addressees_rule(party.country_code, is_at_point=is_at_point, is_duty_paid=is_duty_paid)
+    rule = _addressees_rule(party.country_code, is_at_point=is_at_point, is_duty_paid=is_duty_paid)
     return _address(party, RECIPIENT, rule)
 
 
@@ -94,7 +188,7 @@ def _address(party: Party, path: str, rule: MobileRule) -> Address:
         lambda: {"city": _required(party.city, f"{path}.city")},
         lambda: {"zipCode": _required(zip_code_of(party), f"{path}.zip")},
         lambda: {"stateOrProvinceCode": party.province_code if party.country_code in WITH_PROVINCES else ""},
-        lambda: numbers(party, CarrierField(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected), rule),
+        lambda: _numbers(party, CarrierField(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected), rule),
         lambda: {"email": party.email},
     )
     texts = {name: value for part in parts for name, value in part.items()}

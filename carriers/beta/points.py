@@ -9,18 +9,17 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from carriers.beta.answers import OK, check_status, document_in, integer_of, objects_of, string_of
-from carriers.beta.credentials import login, own_number
-from carriers.beta.parties import CARRIER, zip_code_of
+from carriers.beta.parties import CARRIER, login, own_number, zip_code_of
 from carriers.beta.refusals import POINT_REFUSALS, SEARCH_REFUSALS
 from carriers.errors import CarrierError, CarrierUnavailable, PickupPointRejected
-from carriers.http.messages import Answer, UnreadableError
+from carriers.http.transport import Answer, UnreadableError
+from carriers.itinerary import shipping_day
 from carriers.pickup_points import FIELD as POINT
 from carriers.pickup_points import PointQuery, Span, degrees, joined
 from carriers.products import PARIS
 from carriers.redaction import Redactor
 from carriers.refusals import Refusals
 from carriers.shipment import Credentials, Party, PickupPoint, Shipment
-from carriers.shipping_day import shipping_day
 
 LOOK_UP: Final = "findPointRetraitAcheminementByID"
 SEARCH: Final = "findRDVPointRetraitAcheminement"

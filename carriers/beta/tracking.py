@@ -10,17 +10,28 @@ from typing import Any, Final
 from anyascii import anyascii
 
 from carriers.beta.answers import REFUSED_CREDENTIALS, document_of, objects_of, string_of
-from carriers.beta.credentials import check, login
 from carriers.beta.messages import query
-from carriers.beta.parties import CARRIER
+from carriers.beta.parties import CARRIER, check_credentials, login
 from carriers.beta.refusals import TRACKING_REFUSALS
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected
-from carriers.events import code_of, in_order, moment_of, number_of, place_of, read_meanings, statuses_of, text_of
-from carriers.http.messages import Answer, UnreadableError
+from carriers.http.transport import Answer, UnreadableError
 from carriers.products import PARIS
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials
-from carriers.tracking import Status, Tracker, TrackingAnswer, TrackingEvent
+from carriers.text import clean_number
+from carriers.tracking import (
+    Status,
+    Tracker,
+    TrackingAnswer,
+    TrackingEvent,
+    code_of,
+    in_order,
+    moment_of,
+    place_of,
+    read_meanings,
+    statuses_of,
+    text_of,
+)
 
 TIMELINE: Final = "timelineCompany"
 LANGUAGE: Final = "fr_FR"
@@ -59,8 +70,8 @@ class BetaTracker(Tracker):
     def track(self, tracking_number: str, credentials: Credentials | None = None) -> TrackingAnswer:
         """Ask for one parcel; a number that cannot be beta's is unknown without a question."""
         credentials = credentials or Credentials()
-        check(credentials)
-        number = number_of(tracking_number)
+        check_credentials(credentials)
+        number = clean_number(tracking_number)
         if not number:
             return TrackingAnswer(tracking_number, is_known=False)
         request = query(TIMELINE, self._url, {**login(credentials), "parcelNumber": number, "lang": LANGUAGE})
@@ -128,7 +139,7 @@ def _numbers(parcel: Json) -> tuple[str, ...]:
     """Return the parcel's number and the partner's, by which it can be asked for, too."""
     abroad = parcel.get("infoInter")
     partner = string_of(abroad, "partnerReference") if isinstance(abroad, dict) else ""
-    return number_of(string_of(parcel, "parcelNumber")), number_of(partner)
+    return clean_number(string_of(parcel, "parcelNumber")), clean_number(partner)
 
 
 def _events(parcel: Json, number: str) -> tuple[TrackingEvent, ...]:

@@ -7,8 +7,7 @@ from email.message import Message
 from email.parser import BytesHeaderParser
 from typing import Final
 
-from carriers.http.charsets import as_utf_8, charset_of
-from carriers.http.messages import Answer, UnreadableError
+from carriers.http.transport import Answer, UnreadableError, as_utf_8, charset_of
 
 MAX_PARTS: Final = 8
 MAX_HEADER_LENGTH: Final = 1000  # also of all headers of a part

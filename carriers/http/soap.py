@@ -7,8 +7,7 @@ from xml.etree.ElementTree import Element, ParseError, SubElement, TreeBuilder, 
 
 from defusedxml.ElementTree import DefusedXMLParser
 
-from carriers.http.charsets import as_utf_8
-from carriers.http.messages import UnreadableError
+from carriers.http.transport import UnreadableError, as_utf_8
 
 SOAP_NAMESPACE: Final = "http://schemas.xmlsoap.org/soap/envelope/"
 # Ten times 100 parcels with all their elements, or ten parcels with their whole history.

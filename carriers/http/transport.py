@@ -1,6 +1,10 @@
-"""HTTP POST to a carrier: within a deadline and a maximum answer size, never sent twice."""
+"""HTTP POST to a carrier and its answer: within a deadline and a maximum size, never sent twice, read as UTF-8."""
 
+import re
 import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import requests
@@ -8,8 +12,7 @@ import urllib3
 from requests.adapters import HTTPAdapter
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
-from carriers.errors import CarrierUnavailable
-from carriers.http.charsets import as_utf_8, charset_of
+from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.http.connections import (
     MAX_HEAD_BYTES,
     POOL_CLASSES,
@@ -19,8 +22,12 @@ from carriers.http.connections import (
     tls_context,
     within,
 )
-from carriers.http.messages import Answer, Request
 
+# They have ASCII in common. The first is Latin-1, which often has Windows' quotes: browsers read it as windows-1252.
+ONE_BYTE: Final = re.compile(
+    r"(iso[-_]?8859[-_]1|latin-?1)|iso[-_]?8859[-_]\d{1,2}|(windows-|cp)125\d", re.IGNORECASE | re.ASCII
+)
+_NAMED: Final = re.compile(r""";\s*charset\s*=\s*["']?([\w.-]{1,40})""", re.IGNORECASE | re.ASCII)
 # 99 labels of 100 kB in base64 are 13 MB.
 MAX_ANSWER_BYTES: Final = 20 * 1024 * 1024
 # Between attempts, as long as no byte of the request was sent.
@@ -28,6 +35,71 @@ RETRY_PAUSES_S: Final = (0.05, 0.2)
 _CHUNK_BYTES: Final = 64 * 1024
 # A piece counts for this at least: a chunk of one byte costs as much time as a large one.
 _MIN_PIECE_BYTES: Final = 256
+
+
+def charset_of(content_type: str) -> str:
+    """Return the charset that a media type names, empty without one."""
+    named = _NAMED.search(content_type)
+    return named[1] if named else ""
+
+
+def as_utf_8(content: bytes, charset: str) -> bytes:
+    """Return a text in UTF-8: from the declared encoding, if that is one of one byte a character and it is not yet.
+
+    A byte that is no character is replaced. Anything else is returned unchanged, for the caller to refuse.
+    """
+    one_byte = ONE_BYTE.fullmatch(charset)
+    if not one_byte:
+        return content
+    with suppress(UnicodeDecodeError):
+        content.decode()
+        return content
+    with suppress(LookupError):
+        return content.decode("windows-1252" if one_byte[1] else charset, "replace").encode()
+    return content
+
+
+@dataclass(frozen=True)
+class Request:
+    """A POST; `unanswered_error` is the error if it was sent and no readable answer came.
+
+    A purchase may then have been carried out; a query has made nothing.
+    """
+
+    operation: str
+    url: str
+    body: bytes = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    unanswered_error: type[CarrierError] = OutcomeUnknown
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A carrier's complete answer."""
+
+    status: int
+    content_type: str
+    body: bytes = field(repr=False)
+
+
+class UnreadableError(ValueError):
+    """An answer that breaks the protocol; the text may be shown to a shop.
+
+    `made_numbers` are the parcels that the answer names all the same, `made_pdfs` their PDFs that can be read, by
+    name, and `reservation_number` fetches them.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        made_numbers: tuple[str, ...] = (),
+        reservation_number: str = "",
+        made_pdfs: Mapping[str, bytes] | None = None,
+    ) -> None:
+        super().__init__(problem)
+        self.made_numbers = made_numbers
+        self.reservation_number = reservation_number
+        self.made_pdfs = made_pdfs or {}
 
 
 class _Adapter(HTTPAdapter):

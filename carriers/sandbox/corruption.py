@@ -15,6 +15,10 @@ from carriers.sandbox.http import Response, Transmission, Wait
 
 HUGE_BYTES = 50_000_000
 CHUNK = b"A" * 65_536
+Corruption = Callable[[Response], Response]
+DEPTH = 200_000
+REDIRECTED_PATH = "/redirected"
+NO_PDF = b"SANDBOX: this is no PDF"
 
 
 def hang(response: Response, _: socket.socket, wait: Wait) -> None:
@@ -65,13 +69,6 @@ def huge(response: Response, connection: socket.socket, _: Wait) -> None:
     bulk = [CHUNK] * (HUGE_BYTES // len(CHUNK))
     for piece in (response.body[:middle], *bulk, response.body[middle:], b""):
         connection.sendall(b"%x\r\n%b\r\n" % (len(piece), piece))
-
-
-Corruption = Callable[[Response], Response]
-
-DEPTH = 200_000
-REDIRECTED_PATH = "/redirected"
-NO_PDF = b"SANDBOX: this is no PDF"
 
 
 def sent(transmission: Transmission) -> Corruption:

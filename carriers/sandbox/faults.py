@@ -28,6 +28,10 @@ from carriers.sandbox.data import rows
 from carriers.sandbox.journeys import JOURNEYS, asked_for
 
 BOTH: tuple[str, ...] = ("alpha", "beta")
+# alpha's `content1` holds a description of the goods, too, before the reference.
+_MAGIC = re.compile(r"(?:.* )?FAULT (?:([1-9]) )?([A-Z0-9]+)")
+# beta's magic reference has no room for the names of its routing errors: R18 is ROUTING_18, IV106 GEO_ROUTING_IV106.
+_CODE = re.compile(r"\d{1,5}|ROUTING(_\w+)?|(?:ROUTING|R)(\d{1,3})|(?:GEO_ROUTING_)?IV(\d{3})")
 
 
 class Kind(enum.Enum):
@@ -80,10 +84,6 @@ def _fault(row: dict[str, str]) -> Fault:
 
 FAULTS = tuple(map(_fault, rows("faults.csv")))
 _BY_NAME = {fault.name: fault for fault in FAULTS}
-# alpha's `content1` holds a description of the goods, too, before the reference.
-_MAGIC = re.compile(r"(?:.* )?FAULT (?:([1-9]) )?([A-Z0-9]+)")
-# beta's magic reference has no room for the names of its routing errors: R18 is ROUTING_18, IV106 GEO_ROUTING_IV106.
-_CODE = re.compile(r"\d{1,5}|ROUTING(_\w+)?|(?:ROUTING|R)(\d{1,3})|(?:GEO_ROUTING_)?IV(\d{3})")
 
 
 def fault_named(name: str, carrier: str | None) -> Fault | None:

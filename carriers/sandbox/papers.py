@@ -22,6 +22,8 @@ rl_config.useA85 = 0  # streams as they are, not as text, which takes a sixth of
 
 Font = tuple[str, float]  # name and size in points
 Point = tuple[float, float]
+PageFormat = Literal["10x15", "A4"]
+TITLE: Font = (BOLD, 6)
 
 
 def printable(text: str) -> str:
@@ -78,10 +80,6 @@ class Page:
         """Return the PDF; the page that was turned last is its last."""
         self.canvas.save()
         return self._content.getvalue()
-
-
-PageFormat = Literal["10x15", "A4"]
-TITLE: Font = (BOLD, 6)
 
 
 @dataclass(frozen=True)

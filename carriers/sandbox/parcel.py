@@ -11,6 +11,7 @@ from carriers.sandbox.journeys import HOME, JOURNEYS, PARTNER, REAL_TIME, RELAY,
 from carriers.sandbox.papers import CustomsForm, Label
 
 SECRETS = frozenset({"password", "contractNumber", "accountNumber"})
+TICK_S = 0.002  # between steps that one call takes together
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,6 @@ def journey_of(label: Label) -> str:
     if label.pickup_point:
         return RELAY
     return HOME if label.recipient[-1] in FRANCE else PARTNER
-
-
-TICK_S = 0.002  # between steps that one call takes together
 
 
 @dataclass(frozen=True)

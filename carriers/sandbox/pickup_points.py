@@ -35,6 +35,11 @@ FIRST_CODE = {"alpha": 2000, "beta": 300_000}
 # Two records of beta's that nobody can be sent to, both in Liège: their field, which is empty.
 BROKEN = {1: "name", 2: "kind"}
 BROKEN_TOWN = "Liège"
+LATER_DAYS = 20
+CLOSED_DAYS = 14
+METRES_A_DEGREE = 111_000
+Week = dict[int, tuple[str, ...]]  # spans by day, from 1, Monday; a day that is left out is closed
+PATTERNS = {"DAY": r"(0[1-9]|[12]\d|3[01])/(0[1-9]|1[0-2])/\d{4}", "COUNTRY": "|".join(sorted(COUNTRIES))}
 
 
 def _made_up() -> Iterator[dict[str, Any]]:
@@ -90,12 +95,6 @@ def _place(town: dict[str, str], rank: int) -> dict[str, str]:
     latitude = float(town["latitude"]) + degrees * math.sin(turn)
     longitude = float(town["longitude"]) + degrees * math.cos(turn)
     return {"latitude": f"{latitude:.6f}", "longitude": f"{longitude:.6f}"}
-
-
-LATER_DAYS = 20
-CLOSED_DAYS = 14
-METRES_A_DEGREE = 111_000
-Week = dict[int, tuple[str, ...]]  # spans by day, from 1, Monday; a day that is left out is closed
 
 
 def _week(days: range, *spans: str) -> Week:
@@ -203,9 +202,6 @@ def _metres(origin: PickupPoint, point: PickupPoint) -> int:
 def folded(text: str) -> str:
     """Return a text as addresses are compared: ASCII letters and digits, in capitals."""
     return re.sub(r"[^A-Z0-9]", "", anyascii(text).upper())
-
-
-PATTERNS = {"DAY": r"(0[1-9]|[12]\d|3[01])/(0[1-9]|1[0-2])/\d{4}", "COUNTRY": "|".join(sorted(COUNTRIES))}
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,9 @@ from carriers.sandbox.parcel import Parcel
 
 _S10_WEIGHTS = (8, 6, 4, 2, 3, 5, 9, 7)
 _SERIAL = {"alpha": slice(2, 10), "beta": slice(2, None)}
+Handler = Callable[[Fault], Response]
+# A fault that buys nothing corrupts this; nothing of it is left.
+_NOTHING = Response(200, "text/plain", b"")
 
 
 def alpha_number(serial: int) -> str:
@@ -47,12 +50,6 @@ class NumberRange:
         """Return the number handed out last (or the one before the first) again."""
         with self._lock:
             return self._format(self._last)
-
-
-Handler = Callable[[Fault], Response]
-
-# A fault that buys nothing corrupts this; nothing of it is left.
-_NOTHING = Response(200, "text/plain", b"")
 
 
 class State:

@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from carriers import CARRIERS
-from carriers.observer import Call
+from carriers.client import Call
 from shops import spans
 from shops.api.request_ids import request_id
 

@@ -10,7 +10,7 @@ from django.core.validators import RegexValidator
 from django.utils.translation import gettext, gettext_lazy
 
 from carriers import pdf
-from carriers.http.messages import UnreadableError
+from carriers.http.transport import UnreadableError
 from labels.models import ShippingLabel
 from labels.pdfs import unmerged
 from shops.staff.unfold_classes import TextInput

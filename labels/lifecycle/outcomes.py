@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
-from carriers.http.messages import UnreadableError
+from carriers.http.transport import UnreadableError
 from carriers.shipment import PickupPoint, PurchasedLabel
 from labels import metrics
 from labels.lifecycle.db_retry import DATABASE_ERRORS, with_db_retry

@@ -18,10 +18,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists
 
 from carriers.base import Carrier
-from carriers.client import Service
+from carriers.client import Service, calls_for
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, Rejected
 from carriers.http.connections import Deadline
-from carriers.observer import calls_for
 from carriers.shipment import PurchasedLabel, Shipment
 from labels import metrics
 from labels.idempotency import IdempotencyKey

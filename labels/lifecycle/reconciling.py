@@ -16,7 +16,7 @@ from django.conf import settings
 from carriers import CARRIERS
 from carriers.client import Service
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
-from carriers.http.messages import UnreadableError
+from carriers.http.transport import UnreadableError
 from carriers.shipment import DEFAULT_FORMAT, PurchasedLabel
 from labels.lifecycle import cancelling, outcomes
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError

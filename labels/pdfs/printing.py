@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
 from carriers import pdf
-from carriers.http.messages import UnreadableError
+from carriers.http.transport import UnreadableError
 from carriers.pdf_merger import MAX_OUTPUT_BYTES
 from labels.models import ShippingLabel
 from labels.pdfs import storage, unmerged

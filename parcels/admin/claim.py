@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from carriers import CARRIERS, pdf
 from carriers.client import Service
 from carriers.errors import CarrierError
-from carriers.http.messages import UnreadableError
+from carriers.http.transport import UnreadableError
 from parcels.admin.dossier import Happening, promise, story
 from parcels.models import Parcel, TrackingNumber
 from parcels.templatetags.parcel_page import moment

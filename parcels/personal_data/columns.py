@@ -6,7 +6,7 @@ from typing import Final
 from django.db.models import Model
 from django.utils.translation import get_language, gettext
 
-from carriers.events import meaning_of
+from carriers.tracking import meaning_of
 from parcels.models import Parcel, TrackingNumber, TrackingStatus, UnlistedEventCode
 from parcels.tracking.timeline import TIMELINE_FIELDS
 from shops.personal_data import Beside, Columns, Each, Kind, Members, Value, WebAddress, named

@@ -8,10 +8,10 @@ from typing import Any
 from django.utils.translation import gettext
 
 from carriers.client import Service
-from carriers.contract_checks import SAMPLE_SENDER, Finding, Terms, Verdict
 from carriers.errors import CarrierError, CredentialsRejected
 from carriers.products import PRODUCTS
 from carriers.shipment import Credentials, Party, ProductOverride
+from carriers.trials import SAMPLE_SENDER, Finding, Terms, Verdict
 from shops.contracts.addresses import party
 from shops.contracts.bulkhead import NotAskedError
 from shops.contracts.conversation import conversation

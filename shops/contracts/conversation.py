@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from carriers.base import Carrier
-from carriers.client import Service
-from carriers.observer import calls_for
+from carriers.client import Service, calls_for
 from carriers.shipment import Credentials
 from shops.contracts.accounts import UnknownAccountError, credentials_for
 from shops.contracts.bulkhead import NotAskedError, bulkhead

@@ -8,7 +8,7 @@ from django.db import connection
 from prometheus_client import Gauge, Histogram
 
 from carriers.circuit_breaker import CircuitState
-from carriers.observer import Call, Observer
+from carriers.client import Call, Observer
 from shops import spans
 
 # Connecting costs PostgreSQL more than all statements of a purchase, and most carriers answer within this time.

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import pytest
 
-from carriers import shipping_day
+from carriers import itinerary
 from carriers.base import Carrier
 from carriers.products import PARIS
 from carriers.sandbox.server import SandboxServer
@@ -50,7 +50,7 @@ def at(monkeypatch: pytest.MonkeyPatch) -> SetTime:
     """Set the time of the calls that follow."""
 
     def set_time(moment: datetime) -> None:
-        monkeypatch.setattr(shipping_day, "now", lambda: moment.astimezone(PARIS))
+        monkeypatch.setattr(itinerary, "now", lambda: moment.astimezone(PARIS))
 
     return set_time
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from carriers import shipping_day
+from carriers import itinerary
 from carriers.alpha import messages as alpha_message
 from carriers.errors import RequestRejected
 from carriers.products import PARIS, PRODUCTS
@@ -78,7 +78,7 @@ def test_structures_are_in_the_schemas_order(code: str, count: int) -> None:
 def test_an_order_at_midnight_has_one_day(monkeypatch: pytest.MonkeyPatch) -> None:
     midnight = datetime(2028, 2, 29, tzinfo=PARIS)
     moments = chain([midnight - timedelta(seconds=1)], repeat(midnight))
-    monkeypatch.setattr(shipping_day, "now", lambda: next(moments))
+    monkeypatch.setattr(itinerary, "now", lambda: next(moments))
     said = {(one["shipDate"], one["shipHour"]) for one in skybills(shipment(count=99))}
     assert said == {("2028-02-28T23:59:59", "23")}
 

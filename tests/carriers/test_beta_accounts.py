@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from carriers.base import Carrier
-from carriers.contract_checks import SAMPLE_SENDER, Terms, Verdict
 from carriers.errors import CredentialsRejected
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials
+from carriers.trials import SAMPLE_SENDER, Terms, Verdict
 from tests.carriers.conftest import Serve
 from tests.carriers.support.beta import Services, bodies, fields_of, labels
 from tests.carriers.support.sandbox import order

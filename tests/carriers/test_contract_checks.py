@@ -9,12 +9,11 @@ import pytest
 
 from carriers import CARRIERS
 from carriers.base import Carrier, Endpoint
-from carriers.contract_checks import SAMPLE_SENDER, Finding, Terms
 from carriers.errors import CarrierUnavailable, CredentialsRejected
-from carriers.order_trials import Trial
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials, ProductOverride
+from carriers.trials import SAMPLE_SENDER, Finding, Terms, Trial
 from tests.carriers.conftest import Serve
 from tests.carriers.support.sandbox import bought, received, sandbox_clients
 from tests.carriers.support.servers import LoopbackServer, always, answer_file, body_of, http

@@ -14,8 +14,7 @@ from carriers import TRACKERS
 from carriers.client import Limits
 from carriers.errors import CarrierUnavailable, CredentialsRejected
 from carriers.http.connections import Deadline
-from carriers.http.messages import Answer, Request, UnreadableError
-from carriers.http.transport import Transport
+from carriers.http.transport import Answer, Request, Transport, UnreadableError
 from carriers.tracking import Tracker, TrackingAnswer
 from tests.carriers.conftest import Serve
 from tests.carriers.support.broken_answers import QUICK, SLOW

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from carriers.client import Limits
 from carriers.errors import CarrierError, OutcomeUnknown
-from carriers.http.messages import UnreadableError
+from carriers.http.transport import UnreadableError
 from tests.carriers.support.pdfs import merged
 from tests.carriers.support.servers import MULTIPART, XML, LoopbackServer, answer_file, http
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment

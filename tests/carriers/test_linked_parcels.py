@@ -8,7 +8,7 @@ import pytest
 from carriers import pdf
 from carriers.errors import OutcomeUnknown
 from carriers.http import connections
-from carriers.http.messages import UnreadableError
+from carriers.http.transport import UnreadableError
 from tests.carriers.conftest import Serve
 from tests.carriers.support.servers import (
     LABEL,

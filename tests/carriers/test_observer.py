@@ -8,9 +8,8 @@ import pytest
 from carriers import CARRIERS
 from carriers.base import Carrier, Endpoint
 from carriers.circuit_breaker import CircuitState
-from carriers.client import Limits
+from carriers.client import Call, Limits, Observer, calls_for
 from carriers.errors import CarrierError
-from carriers.observer import Call, Observer, calls_for
 from tests.carriers.conftest import Serve
 from tests.carriers.support.servers import LABEL, always, http
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, shipment

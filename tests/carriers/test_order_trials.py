@@ -10,8 +10,8 @@ import pytest
 
 from carriers.base import Carrier
 from carriers.errors import AddressRejected, RequestRejected
-from carriers.order_trials import Stage, Trial
 from carriers.shipment import Package
+from carriers.trials import Stage, Trial
 from tests.carriers.conftest import Serve
 from tests.carriers.support.beta import JSON
 from tests.carriers.support.sandbox import order

@@ -11,8 +11,8 @@ from carriers import CARRIERS, TRACKERS
 from carriers.base import Endpoint
 from carriers.circuit_breaker import CircuitState
 from carriers.client import Client, Limits, Service
-from carriers.contract_checks import SAMPLE_SENDER, Terms
 from carriers.errors import CarrierError, CarrierUnavailable
+from carriers.trials import SAMPLE_SENDER, Terms
 from tests.carriers.conftest import Serve
 from tests.carriers.support.beta import found
 from tests.carriers.support.servers import LABEL, LoopbackServer, answer_file, http

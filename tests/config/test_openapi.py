@@ -13,7 +13,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from pytest_django.fixtures import Settings
 
 from carriers import CARRIERS
-from carriers.order_trials import Stage
+from carriers.trials import Stage
 from config.docs.guide import PAGES
 from config.docs.openapi.document import METHODS, as_yaml, example, generate, source
 from config.docs.openapi.responses import failures

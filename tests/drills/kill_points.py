@@ -17,8 +17,7 @@ from django.utils import timezone
 
 from carriers.alpha.client import CANCEL, FIND
 from carriers.http.connections import BoundedConnection, Deadline
-from carriers.http.messages import Answer, Request
-from carriers.http.transport import Transport
+from carriers.http.transport import Answer, Request, Transport
 from carriers.pickup_points import PickupPointCache
 from config.wsgi import application as service
 from labels.lifecycle import cancelling, leases, outcomes, purchase, reconciling

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from carriers.http.messages import Answer
+from carriers.http.transport import Answer
 from labels.lifecycle import decisions
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel

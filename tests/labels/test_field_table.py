@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rest_framework.serializers import ListSerializer
 
-from carriers import CARRIERS, shipping_day
+from carriers import CARRIERS, itinerary
 from carriers.beta.customs import DUTIES_PAID_TO
 from carriers.order_table import CONDITIONS, ORDER_FIELDS, Case, ignored
 from labels.order_rules import facts_in
@@ -91,7 +91,7 @@ def full(product_code: str, country_code: str, changes: Json) -> Json:
         origin=SENDER | {"zip": "69002"},
         destination={"provinceCode": "ZH"} | PLACES[country_code] | PERSON,
         parcels=parcels,
-        shipDate=shipping_day.now().date().isoformat(),
+        shipDate=itinerary.now().date().isoformat(),
         insuredValue=123.45,
         labelFormat="A4",
         customs=CUSTOMS,
@@ -179,7 +179,7 @@ UNWALKED: dict[str, set[tuple[str, Case]]] = {
 
 
 def in_days(days: int) -> str:
-    day: date = shipping_day.now().date() + timedelta(days=days)
+    day: date = itinerary.now().date() + timedelta(days=days)
     return day.isoformat()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from carriers import shipping_day
+from carriers import itinerary
 from carriers.products import PRODUCTS
 from carriers.shipment import Shipment
 from tests.labels.bad_orders import BETA, NUL, assert_refused, changed
@@ -21,7 +21,7 @@ FIRM: Json = {"company": "Bougies & Cie", "address2": "Bâtiment C, 3e étage"}
 
 
 def test_all_that_an_order_says_reaches_the_client_and_the_row(buyer: Caller, shipments: list[Shipment]) -> None:
-    today = shipping_day.now().date()
+    today = itinerary.now().date()
     body = order(
         BETA,
         origin=FIRM,
@@ -131,11 +131,11 @@ def test_alpha_weighs_no_goods(buyer: Caller, sandbox: Sandbox) -> None:
 def test_a_replay_is_not_refused_for_a_day_that_is_over(
     buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    today = shipping_day.now()
+    today = itinerary.now()
     body = order(shipDate=today.date().isoformat())
     first = post(buyer, body, key="k")
     assert first.status_code == 201
-    monkeypatch.setattr(shipping_day, "now", lambda: today + timedelta(days=1))
+    monkeypatch.setattr(itinerary, "now", lambda: today + timedelta(days=1))
     again = post(buyer, body, key="k")
     assert (again.status_code, again.json()["id"]) == (201, first.json()["id"])
     assert again["Idempotent-Replayed"] == "true"

@@ -15,8 +15,7 @@ from django.db import connections
 from django.utils import timezone
 
 from carriers import pdf
-from carriers.http.messages import UnreadableError
-from carriers.http.transport import Transport
+from carriers.http.transport import Transport, UnreadableError
 from carriers.sandbox.parcel import Purchase
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from labels.lifecycle import purchase

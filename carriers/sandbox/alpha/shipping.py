@@ -19,6 +19,7 @@ from carriers.sandbox.state import State
 BUY = "shippingMultiParcelV4"
 REPRINT = "getReservedSkybillWithTypeAndModeAuth"
 FORMATS: dict[str, PageFormat] = {"PDF": "A4", "SPD": "A4", "THE": "10x15"}
+NO_LOCKERS = ("5X", "6B")  # which are searched with type C
 
 
 def answer_shipping(state: State, request: Request) -> Response:
@@ -131,9 +132,6 @@ def _reprint(state: State, message: soap.Message) -> Response:
         return service.succeeded(message, content)
 
     return service.perform(state, message, reprint, purchases[0].reference)
-
-
-NO_LOCKERS = ("5X", "6B")  # which are searched with type C
 
 
 def misrouted_by(shipment: Shipment, index: int) -> tuple[str, ...]:

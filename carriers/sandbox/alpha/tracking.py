@@ -22,6 +22,11 @@ SEARCH, CANCEL, TRACK, PROVE = "trackWithSenderRef", "cancelSkybill", "trackSkyb
 SYSTEM_ERROR, UNKNOWN, COLLECTED = 1, 2, 3
 # One text for both causes.
 UNKNOWN_TEXT = "the parcel is not this contract's, or not registered yet"
+FRENCH = "fr_FR"  # of the search, which takes any language
+APPOINTMENT = timedelta(hours=2)
+MINUTE, DAY = "%d/%m/%Y %H:%M", "%d/%m/%Y"
+# The events that are the parcel's state for good.
+FINAL = ("delivered", "collected", "back at the sender")
 
 
 def answer_tracking(state: State, request: Request) -> Response:
@@ -124,13 +129,6 @@ def _fields(message: soap.Message) -> dict[str, str]:
 
 def _parcel(state: State, purchase: Purchase, language: str) -> soap.Elements:
     return [("skybillNumber", purchase.tracking_number), *short_events(state.ledger.way(purchase), language)]
-
-
-FRENCH = "fr_FR"  # of the search, which takes any language
-APPOINTMENT = timedelta(hours=2)
-MINUTE, DAY = "%d/%m/%Y %H:%M", "%d/%m/%Y"
-# The events that are the parcel's state for good.
-FINAL = ("delivered", "collected", "back at the sender")
 
 
 def events(way: Way, language: str) -> Elements:

@@ -11,6 +11,10 @@ from carriers.sandbox.alpha.soap import CHILDREN, Message, SoapError, fields_of,
 from carriers.sandbox.countries import EU_TERRITORY, FRANCE, PARIS, is_postal_code_of
 
 Fields = dict[str, str]
+RELAY_EUROPE = "49"
+EMPTY, WRONG_LENGTH, INVALID, NOT_FOUND = 31, 32, 33, 35
+_refusal = partial(refusal, tables.MESSAGES)
+_invalid = partial(_refusal, INVALID)
 
 
 @dataclass(frozen=True)
@@ -54,12 +58,6 @@ def read_shipment(message: Message) -> Shipment:
         list(block) == sorted(block, key=schemas[name].index) for name, blocks in structures.items() for block in blocks
     )
     return Shipment(structures, top, is_ordered)
-
-
-RELAY_EUROPE = "49"
-EMPTY, WRONG_LENGTH, INVALID, NOT_FOUND = 31, 32, 33, 35
-_refusal = partial(refusal, tables.MESSAGES)
-_invalid = partial(_refusal, INVALID)
 
 
 def validate_shipment(shipment: Shipment) -> None:

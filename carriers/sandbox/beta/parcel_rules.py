@@ -16,6 +16,21 @@ TAKEN = {
     "BPR": ("BPR", "ACP", "CDI"),
     **{code: (code,) for code in ("A2P", "CMT", "BDP", "PCS")},
 }
+INSURED = codes("DOS CDS COL HD CORE CORI COLI")
+NOT_INSURED = codes("SX SS")
+MOST_INSURED_CENTS, MOST_INSURED_AT_POINTS_CENTS = 500_000, 100_000
+NOT_INSURABLE, WRONG_OPTION = 30309, 30026
+LOCAL_POST, PARTNER = 1, 0  # of reseauPostal
+WITH_NETWORKS = codes("AT BE DE DK EE ES FI IT LU NL PL")
+FRENCH_MOBILE = r"(0|\+330?)[67]\d{8}"
+FOREIGN_MOBILE = r"\+[1-9]\d{8,13}"
+BELGIAN_MOBILE = r"\+324\d{8}"  # of a parcel to a pickup point; to a home any number will do
+MOBILES = {"FR": (FRENCH_MOBILE,), "MC": (FRENCH_MOBILE, FOREIGN_MOBILE)}
+NEEDED, WRONG = 30220, 30221
+ALWAYS_NEEDED = ("BE", "US")
+# A row of rising digits is taken for an invented number; the shortest that is published has eight.
+RISING, RISING_LENGTH = "0123456789", 8
+RISING_ROWS = tuple(RISING[start : start + RISING_LENGTH] for start in range(len(RISING) - RISING_LENGTH + 1))
 
 
 def validate_pickup(violations: Violations, letter: Json) -> None:
@@ -58,14 +73,6 @@ def _differences(address: Json, point: PickupPoint) -> tuple[str, ...]:
     return tuple(name for name, (sent, own) in pairs.items() if folded(sent) != folded(own))
 
 
-INSURED = codes("DOS CDS COL HD CORE CORI COLI")
-NOT_INSURED = codes("SX SS")
-MOST_INSURED_CENTS, MOST_INSURED_AT_POINTS_CENTS = 500_000, 100_000
-NOT_INSURABLE, WRONG_OPTION = 30309, 30026
-LOCAL_POST, PARTNER = 1, 0  # of reseauPostal
-WITH_NETWORKS = codes("AT BE DE DK EE ES FI IT LU NL PL")
-
-
 def validate_options(violations: Violations, letter: Json) -> None:
     violations.cut(letter["parcel"], {"instructions": tables.LONGEST_INSTRUCTIONS}, WRONG_OPTION)
     _validate_insurance(violations, letter)
@@ -91,17 +98,6 @@ def _validate_network(violations: Violations, letter: Json) -> None:
     elif network is not None:
         is_possible = service.get("productCode") == "DOS" and country in WITH_NETWORKS
         violations.require(is_possible and network in (LOCAL_POST, PARTNER), WRONG_OPTION, "reseauPostal")
-
-
-FRENCH_MOBILE = r"(0|\+330?)[67]\d{8}"
-FOREIGN_MOBILE = r"\+[1-9]\d{8,13}"
-BELGIAN_MOBILE = r"\+324\d{8}"  # of a parcel to a pickup point; to a home any number will do
-MOBILES = {"FR": (FRENCH_MOBILE,), "MC": (FRENCH_MOBILE, FOREIGN_MOBILE)}
-NEEDED, WRONG = 30220, 30221
-ALWAYS_NEEDED = ("BE", "US")
-# A row of rising digits is taken for an invented number; the shortest that is published has eight.
-RISING, RISING_LENGTH = "0123456789", 8
-RISING_ROWS = tuple(RISING[start : start + RISING_LENGTH] for start in range(len(RISING) - RISING_LENGTH + 1))
 
 
 def validate_phones(violations: Violations, address: Json) -> None:

@@ -46,6 +46,10 @@ KEPT: dict[str, Callable[[PickupPoint], bool]] = {
 }
 
 Fields = dict[str, str]
+WEEKDAYS = ("Lundi", "Mardi", "Mercredi", "Jeudi", "Vendredi", "Samedi", "Dimanche")
+NO_SPAN = "00:00-00:00"
+FRENCH_TYPES = {"post_office": "BPR", "carrier_site": "ACP", "relay": "A2P", "locker": "A2P"}
+EUROPEAN_TYPES = {"post_office": "BDP", "carrier_site": "BDP", "relay": "CMT", "locker": "PCS"}
 
 
 def answer_points(state: State, request: Request) -> Response:
@@ -143,12 +147,6 @@ def _refused(operation: str, code: int) -> Response:
 def _faulty(operation: str, name: str) -> Response:
     """Return the refusal for a fault's name or an error code; shapes of the label service are its failure here."""
     return _refused(operation, int(name) if name.isdigit() else SYSTEM)
-
-
-WEEKDAYS = ("Lundi", "Mardi", "Mercredi", "Jeudi", "Vendredi", "Samedi", "Dimanche")
-NO_SPAN = "00:00-00:00"
-FRENCH_TYPES = {"post_office": "BPR", "carrier_site": "ACP", "relay": "A2P", "locker": "A2P"}
-EUROPEAN_TYPES = {"post_office": "BDP", "carrier_site": "BDP", "relay": "CMT", "locker": "PCS"}
 
 
 def type_of(point: PickupPoint) -> str:

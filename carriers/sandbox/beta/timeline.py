@@ -24,6 +24,26 @@ FIELDS = ("parcelNumber", "lang", "ip", "login", "password", "apiKey")
 FAILURE_STATUS = 500
 
 Fields = dict[str, str]
+# The step that an event reaches; all others leave it where it is.
+REACHED = {
+    "announced": 0,
+    "handed in": 1,
+    "first depot": 2,
+    "last depot": 3,
+    "with the driver": 4,
+    "to the pickup point": 4,
+    "at the pickup point": 4,
+    "delivered": 5,
+    "collected": 5,
+    "back at the sender": 5,
+}
+STEPS = ("Annoncé", "Pris en charge", "En cours d'acheminement", "Arrivé", "En cours de livraison", "Livré")
+PARTNERS = "P"  # before a parcel's number: the partner's reference
+ACTIVE, INACTIVE, DISABLED = "STEP_STATUS_ACTIVE", "STEP_STATUS_INACTIVE", "STEP_STATUS_DISABLED"
+SITES: tuple[dict[str, Any], ...] = (
+    {"siteCode": "690070", "siteName": "SANDBOX LYON", "siteZipCode": "69007"},
+    {"siteCode": "692690", "siteName": "SANDBOX PLATEFORME", "siteZipCode": 69125},  # a number here, as recorded
+)
 
 
 def answer_timeline(state: State, request: Request) -> Response:
@@ -88,28 +108,6 @@ def _refused(code: int) -> Response:
 def _faulty(name: str) -> Response:
     """Return the refusal for an error code; shapes of the label service's errors are a failure here."""
     return _refused(int(name)) if name.isdigit() else _answer(FAILURE, None, status=FAILURE_STATUS)
-
-
-# The step that an event reaches; all others leave it where it is.
-REACHED = {
-    "announced": 0,
-    "handed in": 1,
-    "first depot": 2,
-    "last depot": 3,
-    "with the driver": 4,
-    "to the pickup point": 4,
-    "at the pickup point": 4,
-    "delivered": 5,
-    "collected": 5,
-    "back at the sender": 5,
-}
-STEPS = ("Annoncé", "Pris en charge", "En cours d'acheminement", "Arrivé", "En cours de livraison", "Livré")
-PARTNERS = "P"  # before a parcel's number: the partner's reference
-ACTIVE, INACTIVE, DISABLED = "STEP_STATUS_ACTIVE", "STEP_STATUS_INACTIVE", "STEP_STATUS_DISABLED"
-SITES: tuple[dict[str, Any], ...] = (
-    {"siteCode": "690070", "siteName": "SANDBOX LYON", "siteZipCode": "69007"},
-    {"siteCode": "692690", "siteName": "SANDBOX PLATEFORME", "siteZipCode": 69125},  # a number here, as recorded
-)
 
 
 def partner_reference(parcel: Purchase) -> str | None:

@@ -1,12 +1,49 @@
 """Checks of a contract by its carrier: its credentials, and the products that it includes."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date
 from decimal import Decimal
 from enum import StrEnum
 from typing import Final
 
-from carriers.shipment import Customs, CustomsItem, Party, ProductOverride
+from carriers.errors import CarrierUnavailable, Rejected
+from carriers.shipment import Customs, CustomsItem, Party, PickupPoint, ProductOverride
+
+
+class Stage(StrEnum):
+    """The judges of an order, in turn; one that refuses it ends the trial."""
+
+    SERVICE = "service"  # the rules between its fields, and what the carrier can print
+    CONTRACT = "contract"
+    PICKUP_POINT = "pickup-point"
+    CARRIER = "carrier"
+
+
+@dataclass
+class Trial:
+    """The course of a trial: who was asked, and the refusal that ended it.
+
+    `delivery_day` is the carrier's promise, `point` where the parcels go, for a pickup product.
+    """
+
+    asked: list[Stage] = field(default_factory=list)
+    refused_by: Stage | None = None
+    refusal: Rejected | None = None
+    point: PickupPoint | None = None
+    delivery_day: date | None = None
+
+    @contextmanager
+    def stage(self, stage: Stage) -> Iterator[None]:
+        """Ask in the block; one that can't be asked is left out, and no refusal."""
+        try:
+            yield
+        except CarrierUnavailable:
+            return
+        except Rejected as error:
+            self.refused_by, self.refusal = stage, error
+        self.asked.append(stage)
 
 
 @dataclass(frozen=True)
