@@ -13,7 +13,7 @@ DAY_MS = 24 * HOUR_MS
 
 # Places (phone numbers with # for any digit), names, articles, journeys with the oldest status first, and the carriers'
 # texts for the statuses.
-DATA: Any = json.loads(Path(__file__).with_name("samples.json").read_text("utf-8"))
+DATA: dict[str, Any] = json.loads(Path(__file__).with_name("samples.json").read_text("utf-8"))
 # Customers 0 to 3 place the first seven orders, customers 4 to 7 the next seven, and so on.
 CUSTOMERS_OF_ORDERS = (0, 0, 0, 1, 2, 2, 3)
 
@@ -119,7 +119,7 @@ def sample_dates(event: dict[str, Any], created_at: int) -> dict[str, Any]:
 def sample_destination(seed: str, *, is_pickup_point: bool) -> dict[str, Any]:
     """Return a person at an address, reproducibly."""
     rng = random.Random(seed)  # noqa: S311 - nothing here is secret either
-    place = rng.choice(DATA["places"])
+    place: dict[str, Any] = rng.choice(DATA["places"])
     first_name, last_name = rng.choice(DATA["firstNames"]), rng.choice(DATA["lastNames"])
     return place | {
         "firstName": first_name,
@@ -136,7 +136,7 @@ def sample_destination(seed: str, *, is_pickup_point: bool) -> dict[str, Any]:
 
 
 def sample_item(rng: random.Random, index: int, position: int) -> dict[str, Any]:
-    article = rng.choice(DATA["articles"])
+    article: dict[str, Any] = rng.choice(DATA["articles"])
     return article | {
         "lineItemId": f"li_{index}_{position}",
         "imageUrl": f"https://cdn.example.com/{article['sku']}.jpg",

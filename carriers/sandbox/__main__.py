@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from carriers.sandbox.journeys import DEFAULT_PACE, PACE_HELP, PACE_NAME, pace_of
 from carriers.sandbox.server import SandboxServer
@@ -16,9 +15,9 @@ NAMES = (
 )
 
 
-def serve(host: str, port: int, ledger: Path | None = None, pace: float = DEFAULT_PACE) -> None:
+def serve(host: str, port: int, pace: float = DEFAULT_PACE) -> None:
     """Print the URLs on standard error and serve until SIGINT or SIGTERM, in the main thread."""
-    server = SandboxServer(host, port, ledger, pace)
+    server = SandboxServer(host, port, pace)
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, lambda *_: server.state.closing.set())
     urls = (*server.urls.values(), f"{server.url}/ledger", f"{server.url}/")
@@ -34,10 +33,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="carriers.sandbox", description="Stands in for both carriers over HTTP.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8100)
-    parser.add_argument("--ledger", type=Path, help="a file that keeps the purchases")
     parser.add_argument("--pace", type=pace_of, default=pace_of(os.environ.get(PACE_NAME, "")), help=PACE_HELP)
     options = parser.parse_args(argv)
-    serve(options.host, options.port, options.ledger, options.pace)
+    serve(options.host, options.port, options.pace)
 
 
 if __name__ == "__main__":

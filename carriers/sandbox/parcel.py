@@ -43,19 +43,6 @@ class Parcel:
         }
 
 
-def read_parcel(stored: dict[str, Any]) -> Parcel:
-    """Return the parcel that a ledger's file holds."""
-    form = stored["customs_form"]
-    return Parcel(
-        **{
-            **stored,
-            "label": Label(**stored["label"]),
-            "customs_form": CustomsForm(**form) if form else None,
-            "misrouted_by": tuple(stored["misrouted_by"]),
-        }
-    )
-
-
 def without_secrets(request: Any) -> Any:
     """Return a request as the ledger keeps it: without credentials, and numbers as JSON has them."""
     if isinstance(request, dict):

@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
@@ -33,10 +32,8 @@ class SandboxServer:
     Parcels travel `pace` seconds of their journey a second.
     """
 
-    def __init__(
-        self, host: str = "127.0.0.1", port: int = 0, ledger_path: Path | None = None, pace: float = REAL_TIME
-    ) -> None:
-        self.state = State(Ledger(ledger_path, pace))
+    def __init__(self, host: str = "127.0.0.1", port: int = 0, pace: float = REAL_TIME) -> None:
+        self.state = State(Ledger(pace))
         self._listener = _Listener((host, port), self.state)
         self._thread: threading.Thread | None = None
         self.url = self._listener.url
@@ -76,7 +73,6 @@ class SandboxServer:
             self._thread.join()
         self._listener.server_close()
         self._listener.disconnect()
-        self.state.ledger.close()
 
 
 class _Listener(ThreadingHTTPServer):

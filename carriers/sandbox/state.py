@@ -13,7 +13,6 @@ from carriers.sandbox.ledger import Ledger
 from carriers.sandbox.parcel import Parcel
 
 _S10_WEIGHTS = (8, 6, 4, 2, 3, 5, 9, 7)
-_SERIAL = {"alpha": slice(2, 10), "beta": slice(2, None)}
 Handler = Callable[[Fault], Response]
 # A fault that buys nothing corrupts this; nothing of it is left.
 _NOTHING = Response(200, "text/plain", b"")
@@ -33,12 +32,11 @@ def beta_number(serial: int) -> str:
 
 
 class NumberRange:
-    """One carrier's numbers, handed out in sequence after the highest already used."""
+    """One carrier's numbers, handed out in sequence from the clock's on: a restart rarely repeats one."""
 
-    def __init__(self, carrier: str, highest: str | None) -> None:
+    def __init__(self, carrier: str) -> None:
         self._format = alpha_number if carrier == "alpha" else beta_number
-        # Without a ledger the clock starts the sequence, so that a restart rarely repeats a number.
-        self._last = int(time.time()) % 10**8 if highest is None else int(highest[_SERIAL[carrier]])
+        self._last = int(time.time()) % 10**8
         self._lock = threading.Lock()
 
     def take(self) -> str:
@@ -63,7 +61,7 @@ class State:
         self._requests: Counter[str] = Counter()
         self._reservations = 0
         self._lock = threading.Lock()
-        self._ranges = {carrier: NumberRange(carrier, ledger.highest_number(carrier)) for carrier in BOTH}
+        self._ranges = {carrier: NumberRange(carrier) for carrier in BOTH}
 
     def reset(self) -> None:
         """Forget purchases, faults and counts and interrupt what waits; tracking numbers go on."""

@@ -196,7 +196,7 @@ def set_variables(folder: Path, carriers: dict[str, str]) -> None:
 
 @contextmanager
 def sandbox(folder: Path, port: int) -> Iterator[None]:
-    command = [sys.executable, "-m", "carriers.sandbox", "--port", str(port), "--ledger", str(folder / "ledger")]
+    command = [sys.executable, "-m", "carriers.sandbox", "--port", str(port)]
     command += ["--pace", "1"]  # a parcel that is on its way can't be cancelled
     with Process(command, dict(os.environ), folder / "sandbox.log") as process:
         process.wait_until_listening(port)

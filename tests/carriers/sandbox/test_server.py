@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -115,8 +114,8 @@ def test_log_lines_hold_no_address_and_no_secret(sandbox: SandboxServer, caplog:
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
-def test_the_command_prints_its_urls_and_ends_on_a_signal(tmp_path: Path, signum: signal.Signals) -> None:
-    command = [sys.executable, "-m", "carriers.sandbox", "--port", "0", "--ledger", str(tmp_path / "ledger.jsonl")]
+def test_the_command_prints_its_urls_and_ends_on_a_signal(signum: signal.Signals) -> None:
+    command = [sys.executable, "-m", "carriers.sandbox", "--port", "0"]
     with ended(subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)) as process:
         assert process.stderr is not None
         lines = [process.stderr.readline() for _ in URL_PATHS]

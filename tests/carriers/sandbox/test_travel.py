@@ -1,7 +1,6 @@
 """The way of parcels: journeys as data, the faster clock, the control endpoints, and a restart."""
 
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -15,7 +14,7 @@ from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import alpha_buy, track
 from tests.carriers.sandbox.beta.orders import beta_buy
 from tests.carriers.sandbox.control import ledger, post
-from tests.carriers.sandbox.travel import FOREIGN, advance, change, foreign
+from tests.carriers.sandbox.travel import advance, change, foreign
 
 HOUR_S = 3600.0
 CODES = {"alpha": alpha.tracking.CODES, "beta": beta.tracking.CODES}
@@ -189,23 +188,3 @@ def test_a_foreign_parcel_is_tracked_and_is_no_purchase(sandbox: SandboxServer) 
     assert ledger(sandbox) == []
     many = [{"carrier": "beta", "tracking_number": f"6A{serial:011}"} for serial in range(500)]
     assert post(f"{sandbox.control_url}/parcel", json=many).json() == {"count": 500}
-
-
-def test_a_restart_keeps_every_parcels_way(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.jsonl"
-
-    def told(sandbox: SandboxServer, number: str) -> list[str]:
-        reply = track(sandbox, number)
-        return [*reply.texts("code"), *reply.texts("eventDate")]
-
-    with SandboxServer(ledger_path=path, pace=5.0) as first:
-        numbers = [alpha_buy(first).texts("skybillNumber")[0], foreign(first, "alpha", age_s=7 * HOUR_S, pace=1)]
-        change(first, "journey", tracking_number=numbers[0], journey="refused")
-        advance(first, numbers[0], 6)
-        before = [told(first, number) for number in numbers]
-    with SandboxServer(ledger_path=path, pace=0.1) as second:
-        assert [told(second, number) for number in numbers] == before
-        assert before[0][6] == "R"
-        assert FOREIGN["alpha"] == numbers[1]
-        post(f"{second.control_url}/reset")
-        assert [told(second, number) for number in numbers] == [[], []]
