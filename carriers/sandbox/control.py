@@ -172,7 +172,8 @@ def _journey(name: str) -> str:
 
 
 def _parcel_of(state: State, content: dict[str, Any], carriers: Iterable[str]) -> Purchase:
-    found = (state.ledger.purchase(carrier, content.get("tracking_number", "")) for carrier in carriers)
+    _require("tracking_number" in content, "tracking_number: expected")
+    found = (state.ledger.purchase(carrier, content["tracking_number"]) for carrier in carriers)
     parcel = next((parcel for parcel in found if parcel), None)
     if parcel is None:
         raise ControlError("no such parcel", 404)

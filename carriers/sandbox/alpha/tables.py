@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from carriers.sandbox.alpha.soap import RefusalError, refusal
-from carriers.sandbox.countries import COUNTRIES, EUROPE, FRANCE, OVERSEAS
+from carriers.sandbox.countries import COUNTRIES, EUROPE, OVERSEAS, codes
 from carriers.sandbox.data import error_texts, rows
 
 SHIPPING = "http://cxf.shipping.soap.chronopost.fr/"
@@ -106,26 +106,19 @@ class Product:
         return above_kg < weight_kg <= up_to_kg
 
 
-def _services(*numbers: int) -> dict[int, tuple[float, float]]:
-    return dict.fromkeys(numbers, (0, HEAVIEST_KG))
+def _product(row: dict[str, str]) -> Product:
+    """Read a product, whose countries are a group's name or codes, and its services, some `337:0-3` for weights."""
+    countries = {"anywhere": COUNTRIES, "europe": EUROPE, "overseas": OVERSEAS}.get(row["countries"])
+    services = {}
+    for text in row["services"].split():
+        number, _, weights = text.partition(":")
+        above_kg, _, up_to_kg = weights.partition("-")
+        services[int(number)] = (float(above_kg or 0), float(up_to_kg or HEAVIEST_KG))
+    return Product(row["name"], countries or codes(row["countries"]), services, bool(row["is_relay"]), row["as"])
 
 
-_RELAY_EUROPE: dict[int, tuple[float, float]] = {337: (0, 3), 338: (3, HEAVIEST_RELAY_KG)}
-# The published table does not define its areas: France counts as Europe, and as the world. 5E and 5X are bought at the
-# points of France only, 86 at Monaco's too.
 SATURDAY_RELAY_SERVICE = 369  # delivery on Saturday, for parcels of these days
 SATURDAY_RELAY_WEEKDAYS = (3, 4)  # Thursday and Friday
-_FRANCE_ALONE = frozenset({"FR"})
-_NATIONAL = _services(0, 1, 6)  # as usual, on Monday, on Saturday
-PRODUCTS = {
-    "01": Product("Next day, 1 p.m.", FRANCE, _NATIONAL),
-    "16": Product("Next day, 6 p.m.", FRANCE, _NATIONAL),
-    "4I": Product("Same day", FRANCE, _services(0, 973, 974)),
-    "44": Product("Fast and economic, Europe", EUROPE, _services(0)),
-    "17": Product("Express, worldwide", COUNTRIES, _services(0)),
-    "86": Product("Relay, France", FRANCE, _NATIONAL, is_relay=True),
-    "49": Product("Relay, Europe", EUROPE, _RELAY_EUROPE, is_relay=True),
-    "4P": Product("Relay, overseas", OVERSEAS, _services(368, 369), is_relay=True),
-    "5E": Product("Shop to shop", _FRANCE_ALONE, _services(6), is_relay=True, as_code="A15"),
-    "5X": Product("Shop direct", _FRANCE_ALONE, _services(6), is_relay=True),
-}
+# The published table does not define its areas: France counts as Europe, and as the world. 5E and 5X are bought at the
+# points of France only, 86 at Monaco's too. Services 0, 1 and 6 are as usual, on Monday and on Saturday.
+PRODUCTS = {row["code"]: _product(row) for row in rows("alpha/products.csv")}

@@ -17,8 +17,8 @@ DELIVERY = "getDateLivraison"
 SUNDAY = 6
 DAYS = 2
 REQUEST = {
-    "credentials": dict.fromkeys(("apiKey", "login", "password", "partnerClientCode"), str),
-    "data": dict.fromkeys(("zipCodeDest", "regateDepart", "depositDate"), str),
+    "credentials": dict.fromkeys(("apiKey", "login", "password", "partnerClientCode"), "text"),
+    "data": dict.fromkeys(("zipCodeDest", "regateDepart", "depositDate"), "text"),
 }
 DEPOTS = {site["codeRegate"] for site in FACTS["siteDepotList"]}
 

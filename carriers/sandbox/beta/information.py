@@ -4,32 +4,17 @@ The page names the fields, not the text of a refusal, and says that an account o
 number gets a cut-down answer: here its kind alone.
 """
 
-from typing import Any
-
 from carriers.sandbox.beta.accounts import REFUSED, SENDING_THEIR_NUMBER, name_of
 from carriers.sandbox.beta.json_request import read_request
+from carriers.sandbox.data import content
 from carriers.sandbox.faults import Fault, Operation
 from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.state import State
 
 INFORMATION = "additionalinformations"
-REQUEST = {"credential": {"apiKey": str, "login": str, "password": str}, "partnerClientCode": str}
+REQUEST = {"credential": {"apiKey": "text", "login": "text", "password": "text"}, "partnerClientCode": "text"}
 WRONG_CREDENTIALS, SYSTEM = "Wrong login, password or key", "The service is temporarily unavailable"
-FACTS: dict[str, Any] = {
-    "contractType": "FACILITE",
-    "statutHD": True,
-    "statutPickme": False,
-    "statutCodeBloquant": False,
-    "statutTunnelCommande": True,
-    "siteDepotList": [{"codeRegate": "690470", "libellepfc": "LYON MONTROCHET PFC"}],
-    "optionRetourToken": False,
-    "optionRetourBAL": True,
-    "optionRetourBP": True,
-    "hazmatStatus": False,
-    "hazmatCategories": [],
-    "cgv": {"accepted": True},
-    "mimosaSubscribed": False,
-}
+FACTS = content("beta/account.json")
 
 
 def answer_information(state: State, request: Request) -> Response:

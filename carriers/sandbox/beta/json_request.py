@@ -8,6 +8,10 @@ from typing import Any
 from carriers.sandbox.http import Request
 
 Json = dict[str, Any]
+# The types of fields, as the shapes of requests name them.
+TYPES: dict[str, tuple[type, ...]] = {
+    "text": (str,), "integer": (int,), "number": (int, Decimal), "boolean": (bool,), "any": (str, int, Decimal),
+}  # fmt: skip
 
 
 class MalformedError(Exception):
@@ -38,14 +42,14 @@ def _refuse_constant(name: str) -> None:
 
 
 def _shaped(value: Any, shape: Any, path: str) -> Any:
-    """Check a value against its shape: a type, a block of fields, or a list of blocks."""
+    """Check a value against its shape: a type's name, a block of fields, or a list of one kind."""
     if isinstance(shape, dict):
         return _shaped_block(value, shape, path)
     if isinstance(shape, list):
         if not isinstance(value, list):
             raise MalformedError(f"{path}: a list is expected")
         return [_shaped(item, shape[0], f"{path}[{rank}]") for rank, item in enumerate(value)]
-    if not isinstance(value, shape) or (isinstance(value, bool) and shape is not bool):
+    if not isinstance(value, TYPES[shape]) or (isinstance(value, bool) and shape != "boolean"):
         raise MalformedError(f"{path}: of the wrong type")
     return value
 

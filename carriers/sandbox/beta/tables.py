@@ -1,46 +1,12 @@
 """beta's published tables, as the sandbox reads them: the request's shape, destinations, error codes."""
 
 from decimal import Decimal
-from typing import Any
 
 from carriers.sandbox.countries import COUNTRIES, EU, FRANCE, codes
+from carriers.sandbox.data import content, rows
 from carriers.sandbox.papers import PageFormat
 
-NUMBER = (int, Decimal)
-_ADDRESS_FIELDS = "companyName lastName firstName line0 line1 line2 line3 city zipCode countryCode stateOrProvinceCode"
-_CONTACT_FIELDS = "phoneNumber mobileNumber email"
-ADDRESS: dict[str, Any] = dict.fromkeys(codes(f"{_ADDRESS_FIELDS} {_CONTACT_FIELDS}"), str)
-ARTICLE: dict[str, Any] = {
-    "description": str, "quantity": int, "weight": NUMBER, "value": NUMBER, "hsCode": str,
-    "originCountry": str, "currency": str,
-}  # fmt: skip
-# A whole request: a type, a block, or a list of one kind of block.
-ACCOUNT: dict[str, Any] = {
-    "contractNumber": str,
-    "password": str,
-    "fields": {"field": [{"key": str, "value": str}]},
-}
-SLIP: dict[str, Any] = ACCOUNT | {"generateBordereauParcelNumberList": {"parcelsNumbers": [str]}}
-REQUEST: dict[str, Any] = ACCOUNT | {
-    "outputFormat": {"x": int, "y": int, "outputPrintingType": str},
-    "letter": {
-        "service": {
-            "productCode": str, "depositDate": str, "orderNumber": str, "commercialName": str,
-            "totalAmount": int, "transportationAmount": int, "returnTypeChoice": int, "reseauPostal": int,
-        },
-        "parcel": {
-            "weight": NUMBER, "pickupLocationId": str, "instructions": str, "insuranceValue": int, "ddp": bool,
-            "ftd": bool,
-        },
-        "sender": {"senderParcelRef": str, "address": ADDRESS},
-        "addressee": {"addresseeParcelRef": str, "address": ADDRESS},
-        "customsDeclarations": {
-            "includeCustomsDeclarations": bool, "numberOfCopies": int, "invoiceNumber": str, "comments": str,
-            "description": str,
-            "contents": {"article": [ARTICLE], "category": {"value": int}},
-        },
-    },
-}  # fmt: skip
+REQUEST, SLIP = content("beta/label_request.json"), content("beta/slip_request.json")
 
 # The lengths to which the carrier cuts text, with a warning.
 LONGEST_SERVICE = {"orderNumber": 30, "commercialName": 35}
@@ -63,25 +29,11 @@ DUTIES_PAID_TO = codes("GB CH AU CA CN HK JP KR SG TH US AE BH EG ID KW MX OM PH
 FORMATS: dict[str, PageFormat] = {"PDF_A4_300dpi": "A4", "PDF_10x15_300dpi": "10x15"}
 
 
-_PICKUP_EUROPE = "HD CMT BDP PCS"
-_GROUPS = (
-    ("FR MC", "DOM DOS HD BPR A2P"),
-    ("AD CH", "DOM DOS"),
-    ("BE", f"DOM DOS {_PICKUP_EUROPE}"),
-    ("DE LU NL AT ES IE IT PT CZ DK EE HU LT LV PL SE SI SK FI", f"DOS {_PICKUP_EUROPE}"),
-    ("BG CY GR HR MT RO", "DOS"),
-    ("BL GF GP MQ PM RE YT NC PF TF WF", "COM CDS"),
-)
-NOT_SERVED = codes("SO")
+PRODUCTS = {row["code"]: row["name"] for row in rows("beta/products.csv")}
+PICKUP_CODES = frozenset(code for code, name in PRODUCTS.items() if name == "Pickup point")
 # The product codes served to each country.
-DESTINATIONS = dict.fromkeys(COUNTRIES - NOT_SERVED, codes("DOS COLI")) | {
-    country: codes(served) for countries, served in _GROUPS for country in codes(countries)
+DESTINATIONS = dict.fromkeys(COUNTRIES, codes("DOS COLI")) | {
+    country: codes(row["codes"]) for row in rows("beta/destinations.csv") for country in codes(row["countries"])
 }
 # From overseas senders: to France, to the EU, and nowhere else.
 FROM_OVERSEAS = dict.fromkeys(FRANCE, codes("COM CDS")) | dict.fromkeys(EU - FRANCE, codes("COLI"))
-PICKUP_CODES = codes("HD BPR A2P CMT BDP PCS")
-PRODUCTS = {
-    "DOM": "Home, without signature", "DOS": "Home, with signature", "COM": "Overseas, without signature",
-    "CDS": "Overseas, with signature", "COLI": "Worldwide, with signature",
-    **dict.fromkeys(PICKUP_CODES, "Pickup point"),
-}  # fmt: skip

@@ -48,7 +48,7 @@ SITES: tuple[dict[str, Any], ...] = (
 
 def answer_timeline(state: State, request: Request) -> Response:
     try:
-        fields = dict.fromkeys(FIELDS, "") | read_request(request, dict.fromkeys(FIELDS, str))
+        fields = dict.fromkeys(FIELDS, "") | read_request(request, dict.fromkeys(FIELDS, "text"))
         return _perform(state, fields, _account(fields))
     except MalformedError:
         return _refused(MALFORMED)
