@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Final
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
@@ -17,7 +17,6 @@ from django.utils.translation import gettext, gettext_lazy
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from labels.admin.actions import DecideSelected
-from labels.admin.columns import EXPORT_COLUMNS
 from labels.admin.filters import FILTERS
 from labels.admin.forms import AdoptForm
 from labels.admin.panels import parcel_of, parcels_by_label
@@ -27,7 +26,7 @@ from labels.admin.slips import SlipForSelected
 from labels.admin.to_decide import ToDecideAdmin, next_step, page_again, waits_for_person
 from labels.lifecycle import decisions
 from labels.lifecycle.states import said_of
-from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
+from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel, total_kg
 from labels.pdfs import unmerged
 from labels.personal_data.columns import KEYS, LABEL
 from labels.templatetags.label_page import reason, recipient_name, state_label, timestamp, weights
@@ -39,10 +38,38 @@ from shops.personal_data import Part
 from shops.staff.acts import Act, StaffRequest
 from shops.staff.base import CappedList
 from shops.staff.display_texts import NOTHING, column, number
+from shops.staff.exports import OF_SHOP, Column, joined, member
 from shops.staff.masking import conceal, may_see
 from shops.staff.pages import address_of
 
 MASKED: Mapping[str, Part] = {**LABEL, **KEYS}
+
+
+def name(address: dict[str, Any]) -> str:
+    return f"{address.get('firstName', '')} {address.get('lastName', '')}".strip()
+
+
+EXPORT_COLUMNS: Final = (
+    Column("Label", "id"),
+    *OF_SHOP,
+    Column("Order", "order_id"),
+    Column("Reference", "reference"),
+    Column("Carrier", "carrier_code"),
+    Column("Product", "product_code"),
+    Column("State", "state"),
+    Column("Reason", "error_code"),
+    Column("Tracking numbers", "tracking_numbers", joined),
+    Column("Parcels", "weights_kg", len),
+    Column("Weight (kg)", "weights_kg", total_kg),
+    Column("Recipient", "recipient", name),
+    Column("Postal code", "recipient", member("zip")),
+    Column("City", "recipient", member("city")),
+    Column("Country", "recipient", member("countryCode")),
+    Column("Ordered", "created_at"),
+    Column("Finished", "finished_at"),
+    Column("Cancellation asked", "cancel_requested_at"),
+    Column("Access token", "token_id"),
+)
 
 
 class LabelList(CappedList):

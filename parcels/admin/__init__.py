@@ -1,5 +1,5 @@
 """The admin pages of parcels."""
 
-from parcels.admin import codes, parcels, shops
+from parcels.admin import figures, parcels
 
-__all__ = ["codes", "parcels", "shops"]
+__all__ = ["figures", "parcels"]

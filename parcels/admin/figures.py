@@ -1,4 +1,4 @@
-"""The parcels' part of the staff's first page: figures, and the rows of the queue."""
+"""The parcels' part of the staff's first page (figures, and the rows of the queue), and of a shop's page."""
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
@@ -7,15 +7,18 @@ from typing import Final
 
 from django.db.models import Sum
 from django.http import HttpRequest
+from django.template.loader import render_to_string
 from django.utils.translation import gettext
 
 from parcels.admin.filters import GOES_BACK_DAYS, NO_STATUS, goes_back
 from parcels.figures.counting import DAYS_SHOWN, SILENT_DAYS, days_shown
-from parcels.figures.models import ParcelFigure, Timing, TrackingFigure
+from parcels.figures.models import DayFigure, ParcelFigure, Timing, TrackingFigure
 from parcels.figures.timing import WINDOW_END, is_overdue
 from parcels.models import Parcel, TrackingStatus
 from parcels.tracking.events import milliseconds
+from shops.admin.shop_overview import PANELS, first_day, week_panel
 from shops.db import clock
+from shops.models import Shop
 from shops.staff import figures
 from shops.staff.days import start_of, today
 from shops.staff.display_texts import NOTHING, number, short_name
@@ -33,6 +36,7 @@ from shops.staff.panels import (
     list_url,
     may_view,
     moment,
+    period,
 )
 
 LATE_TRACKING_S: Final = 900
@@ -131,3 +135,22 @@ def rows(request: HttpRequest) -> Iterator[Row]:
     link = parcels_url(status=[status.value for status in TROUBLE], created_from=first.isoformat())
     note = gettext("Of the parcels created in the last 30 days.")
     yield Row("trouble", gettext("Lost, damaged or refused"), link, **lost, note=note)
+
+
+def parcels_panel(request: HttpRequest, shop: Shop) -> str:
+    since = milliseconds(start_of(first_day()))
+    newest = Parcel.objects.for_shop(shop.id).filter(created_at__gte=since).newest_first()
+    statuses, view = newest.values_list("last_status", flat=True), "parcels_parcel_changelist"
+    return week_panel(gettext("Parcels"), statuses, view=view, parameter="status", shop_id=shop.id)
+
+
+def days_panel(request: HttpRequest, shop: Shop) -> str:
+    """Render what was handed in and delivered on each of the last days."""
+    days = list(DayFigure.objects.filter(shop=shop, day__gte=first_day()).order_by("-day", "carrier_code"))
+    for day in days:
+        own = {"shop__id__exact": shop.id, "carrier": day.carrier_code}
+        day.link = parcels_url(**own, **period("handed_in", day.day, day.day))  # type: ignore[attr-defined]  # for the template
+    return render_to_string("parcels/days.html", {"days": days})
+
+
+PANELS.extend(("parcels", "parcel", panel) for panel in (parcels_panel, days_panel))

@@ -1,8 +1,8 @@
-"""The admin's pages of parcels, which answer "where is this parcel"."""
+"""The admin's pages of parcels, which answer "where is this parcel", and of event codes that the tables lack."""
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ORDER_VAR
@@ -13,25 +13,49 @@ from django.utils.translation import gettext, gettext_lazy
 
 from parcels.admin import dossier
 from parcels.admin.claim import claim, may_exist, proof
-from parcels.admin.columns import EXPORT_COLUMNS
 from parcels.admin.filters import DELIVERY, FILTERS
 from parcels.admin.search import whole, with_email
 from parcels.figures.models import Timing
 from parcels.figures.timing import WINDOW_END
 from parcels.importing.numbers import let_go
-from parcels.models import Parcel, TrackingNumber
+from parcels.models import Parcel, TrackingNumber, UnlistedEventCode
 from parcels.personal_data.columns import COLUMNS
-from parcels.templatetags.parcel_page import late_label, status_label, time
+from parcels.templatetags.parcel_page import late_label, moment, status_label, time
 from shops.contracts.clients import tracker
 from shops.db import clock
 from shops.staff import taking
 from shops.staff.acts import Act
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
-from shops.staff.base import CappedList, LargeTableAdmin
+from shops.staff.base import CappedList, LargeTableAdmin, ModelAdmin, ReadOnly
 from shops.staff.display_texts import NOTHING, column
+from shops.staff.exports import OF_SHOP, Column, joined, member
+from shops.staff.filters import CarrierFilter
 from shops.staff.masking import conceal, may_see
 from shops.webhooks.models import WebhookDelivery
+
+EXPORT_COLUMNS: Final = (
+    Column("Parcel", "id"),
+    *OF_SHOP,
+    Column("Order", "order_id"),
+    Column("Order number", "order_number"),
+    Column("Tracking number", "tracking_id"),
+    Column("All numbers", "tracking_numbers", joined),
+    Column("Carrier", "carrier_code"),
+    Column("Product", "carrier_product"),
+    Column("Status", "last_status"),
+    Column("Status since", "last_status_updated_at", moment),
+    Column("Expected by", "estimated_delivery_date_window", lambda window: moment(window.get("maximumDeliveryDate"))),
+    Column("Handed in", "handed_in_at", moment),
+    Column("Delivered", "delivery_date", moment),
+    Column("Customer's e-mail", "customer_email"),
+    Column("Postal code", "destination", member("zip")),
+    Column("City", "destination", member("city")),
+    Column("Country", "destination", member("countryCode")),
+    Column("Created", "created_at", moment),
+    Column("Updated", "updated_at", moment),
+)
+
 
 TOLD_AT_MOST = 20
 admin.site.index_template = "parcels/admin_index.html"
@@ -169,3 +193,15 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     class Media:
         css = {"all": ["parcels/admin.css"]}
         js = ["parcels/dossier.js"]
+
+
+@admin.register(UnlistedEventCode)
+class UnlistedEventCodeAdmin(ReadOnly, ModelAdmin[UnlistedEventCode]):
+    """Codes that carriers report and our tables lack, read-only: they change no status until they are added."""
+
+    list_display = ("code", "carrier_code", "text", "count", "first_seen_at", "last_seen_at")
+    list_filter = (CarrierFilter,)
+    ordering = ("-count",)
+    fields = list_display
+    personal = COLUMNS[UnlistedEventCode].personal
+    are_views_recorded = True
