@@ -55,6 +55,13 @@ def test_the_page_has_a_table_for_each_operation_of_each_carrier(tables: dict[st
     assert len(tables) == len(DOCUMENTED)
 
 
+def test_the_page_says_what_a_shop_is_answered_to_a_refused_cancellation_and_in_a_search(nobody: Nobody) -> None:
+    text = " ".join(parsed(nobody.get("/docs/refusals").content.decode()).text_content().split())
+    assert "The API has no cancellations" not in text
+    for told in ("LABEL_NOT_CANCELLABLE", "cancelling", "In a search", "..._UNAVAILABLE"):
+        assert told in text
+
+
 def test_every_field_that_is_named_is_one_of_the_api(tables: dict[str, list[list[str]]]) -> None:
     named = {row[2] for rows in tables.values() for row in rows} - {""}
     assert len(named) > 15
