@@ -10,8 +10,8 @@ from typing import Any
 from carriers import CARRIERS, itinerary
 from carriers.base import Carrier
 from carriers.customs import needs_customs
+from carriers.itinerary import ANYWHERE
 from carriers.order_table import OrderFacts, refusals
-from carriers.order_trials import ANYWHERE
 from carriers.products import PRODUCTS, Product
 from carriers.shipment import Party
 from labels.customs import MAX_ITEMS, MAX_LISTED, MAX_QUANTITY, MAX_WEIGHT_KG
