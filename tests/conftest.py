@@ -161,43 +161,40 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 
 
 @pytest.fixture(scope="session", autouse=True)
-def no_log() -> None:
-    """Write no log lines: pytest shows those of a test that fails."""
-    log_writer.stderr = None
-
-
-@pytest.fixture(scope="session", autouse=True)
-def cheap_hashes() -> None:
+def changed_for_tests(django_test_environment: None) -> Iterator[None]:
+    """Change what every test needs otherwise, in one fixture: pytest looks each up for each of ten thousand tests."""
+    log_writer.stderr = None  # pytest shows the lines of a test that fails
     OneAtATimeHasher.iterations = 1
+    wait_longer_for_redis()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pdf, "rewritten", merged_here)
+        patch.setattr(Template, "_render", whole_page_noted)
+        # Keep a test's connection, with its transaction, after a request; Django's own handler for tests does so.
+        patch.setattr(fast_path, "close_old_connections", lambda: None)
+        yield
 
 
-@pytest.fixture(scope="session", autouse=True)
-def merged_here() -> Iterator[None]:
+def merged_here(pdfs: Sequence[bytes], timeout_s: float) -> bytes:
     """Merge PDFs without the separate process, whose start takes longer than all else of a purchase."""
-
-    def rewritten(pdfs: Sequence[bytes], timeout_s: float) -> bytes:
-        try:
-            return pdf.checked(pdf_merger._merged(iter(pdfs)))
-        except Exception:  # noqa: BLE001 - as of the process, whatever it fails with
-            raise UnreadableError("the labels cannot be merged") from None
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pdf, "rewritten", rewritten)
-        yield
+    try:
+        return pdf.checked(pdf_merger._merged(iter(pdfs)))
+    except Exception:  # noqa: BLE001 - as of the process, whatever it fails with
+        raise UnreadableError("the labels cannot be merged") from None
 
 
-@pytest.fixture(scope="session", autouse=True)
-def only_whole_pages(django_test_environment: None) -> Iterator[None]:
+def whole_page_noted(template: Template, context: Context) -> SafeString:
     """Keep the context of each page, and not of the hundred parts that it includes: a sixth of the time of a page."""
+    if context.template is not template:
+        return template.nodelist.render(context)
     noted: Callable[[Template, Context], SafeString] = vars(utils)["instrumented_test_render"]
+    return noted(template, context)
 
-    def render(self: Template, context: Context) -> SafeString:
-        is_part = context.template is not self
-        return self.nodelist.render(context) if is_part else noted(self, context)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Template, "_render", render)
-        yield
+def wait_longer_for_redis() -> None:
+    """Wait on a busy machine: the service lets a request through that it can't count within 0.2 s."""
+    made_with = caches.settings["rate_limit"]
+    options = made_with.get("OPTIONS", {})
+    made_with["OPTIONS"] = options | {name: WAIT_TIMEOUT_S for name in options if name.endswith("timeout")}
 
 
 @pytest.fixture
@@ -226,26 +223,10 @@ def merging_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pdf, "rewritten", REWRITTEN)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def kept_connections() -> Iterator[None]:
-    """Keep a test's connection, with its transaction, after a request; Django's own handler for tests does so."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fast_path, "close_old_connections", lambda: None)
-        yield
-
-
 @pytest.fixture(autouse=True)
 def empty_counters() -> None:
     forget()
     caches["rate_limit"].clear()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def redis_timeout() -> None:
-    """Wait for Redis on a busy machine: the service lets a request through that it can't count within 0.2 s."""
-    made_with = caches.settings["rate_limit"]
-    options = made_with.get("OPTIONS", {})
-    made_with["OPTIONS"] = options | {name: WAIT_TIMEOUT_S for name in options if name.endswith("timeout")}
 
 
 @pytest.fixture
