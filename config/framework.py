@@ -156,7 +156,6 @@ REDIS_OPTIONS = {
 REDIS_CACHE = {"BACKEND": "config.redis.counter.CountingRedisCache", "OPTIONS": REDIS_OPTIONS}
 PROCESS_CACHE = {
     "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
-    "LOCATION": "rate_limit",
     "OPTIONS": {"MAX_ENTRIES": 1_000_000},  # no count is culled while its window runs
 }
 

@@ -89,9 +89,11 @@ if DATABASE_REPLICA_URL:  # parcels are read from it (shops.db.replicas)
 RATE_LIMIT = validators.parse_rate(env.str("RATE_LIMIT", "100/60s", validate=validators.rate))
 REDIS_URL = env.str("REDIS_URL", "", validate=validators.redis_url)
 CACHES = {
-    "default": {"BACKEND": framework.PROCESS_CACHE["BACKEND"]},
+    "default": framework.PROCESS_CACHE,  # counts while Redis does not answer, too
     # A list, as Django splits a string at commas into several servers.
-    "rate_limit": framework.REDIS_CACHE | {"LOCATION": [REDIS_URL]} if REDIS_URL else framework.PROCESS_CACHE,
+    "rate_limit": framework.REDIS_CACHE | {"LOCATION": [REDIS_URL]}
+    if REDIS_URL
+    else framework.PROCESS_CACHE | {"LOCATION": "rate_limit"},
 }
 RATELIMIT_USE_CACHE = "rate_limit"
 # W001: django-ratelimit does not know Django's own Redis cache, which counts atomically.

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 # After a failure the counter is not asked for this long, so that a dead store delays one request, not every request.
 BACK_OFF_S = 1.0
+asked_again_at = 0.0  # monotonic; until then the counter, which has failed, is not asked
 # Where the WSGI environment has the usage of a request that was counted before Django got it.
 USAGE_KEY = "service.usage"
 NETWORK_PREFIXES = {4: 24, 6: 48}  # of what one customer of a provider may hold
 ADDRESSES_OF_A_NETWORK = 10  # a /48's limit, as a multiple of an address's
-MAX_COUNTS = 1_000_000  # in one process
 MAX_BLOCKED = 10_000
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 - no address to listen on; requests without an address share its window  # nosec B104
 # The counter's name as django-ratelimit has it, which makes it anew each time; a shop's is the same for a window.
@@ -124,29 +124,31 @@ def count(*, group: str, key: str, limit: int | None = None, window_s: int | Non
     """Count a request; within the deadline, and in this process alone while the counter store does not answer."""
     default_limit, default_window_s = settings.RATE_LIMIT
     limit, window_s = limit or default_limit, window_s or default_window_s
-    usage = shared_count(group=group, key=key, limit=limit, window_s=window_s)
-    if usage is None:
+    ends_at = _get_window(key, window_s)
+    name = name_of(group, ends_at, (limit, window_s), key, ALL)
+    counted = shared_count(group, name, window_s)
+    if counted is None:
         STAND_IN.labels(group).inc()
-        usage = in_process.count(f"{group}:{key}", limit=limit, window_s=window_s)
+        counted = count_in(caches["default"], name, window_s)
+    reset_s = max(1, ends_at - int(time.time()) + 1)  # the window's last second still belongs to it
+    usage = Usage.of(counted, limit=limit, window_s=window_s, reset_s=reset_s)
     if usage.is_exceeded:
         REFUSALS.labels(group).inc()
     return usage
 
 
-def shared_count(*, group: str, key: str, limit: int, window_s: int) -> Usage | None:
+def shared_count(group: str, name: str, window_s: int) -> int | None:
     """Count in the store that all processes share; None if it does not answer, which is logged."""
-    if time.monotonic() < in_process.stands_in_until:
+    global asked_again_at  # noqa: PLW0603 - one value, replaced as a whole
+    if time.monotonic() < asked_again_at:
         return None
-    ends_at = _get_window(key, window_s)
     try:
-        counted = count_in(caches["rate_limit"], name_of(group, ends_at, (limit, window_s), key, ALL), window_s)
+        return count_in(caches["rate_limit"], name, window_s)
     except (RedisError, OSError, ValueError):
-        in_process.stands_in_until = time.monotonic() + BACK_OFF_S
+        asked_again_at = time.monotonic() + BACK_OFF_S
         FAILURES.labels(group).inc()
         logger.warning("the counter store did not answer: each process counts for itself", exc_info=True)
         return None
-    reset_s = max(1, ends_at - int(time.time()) + 1)  # the window's last second still belongs to it
-    return Usage.of(counted, limit=limit, window_s=window_s, reset_s=reset_s)
 
 
 def count_in(cache: Any, name: str, window_s: int) -> int:
@@ -155,27 +157,6 @@ def count_in(cache: Any, name: str, window_s: int) -> int:
     if hasattr(cache, "count"):
         return int(cache.count(name, timeout_s))
     return 1 if cache.add(name, 1, timeout_s) else int(cache.incr(name))
-
-
-class ProcessCounter:
-    """Fixed windows counted in this process: it stands in for the counter store."""
-
-    stands_in_until = 0.0  # monotonic; until then the store, which has failed, is not asked
-
-    def __init__(self) -> None:
-        self.counts: dict[str, tuple[int, int]] = {}  # by key: the Unix time at which the window ends, and its requests
-        self.lock = Lock()
-
-    def count(self, key: str, *, limit: int, window_s: int) -> Usage:
-        now_s = int(time.time())
-        ends_at = now_s - now_s % window_s + window_s
-        with self.lock:
-            if len(self.counts) >= MAX_COUNTS:
-                self.counts = {key: value for key, value in self.counts.items() if value[0] > now_s}
-            latest, counted = self.counts.get(key, (ends_at, 0))
-            counted = counted + 1 if latest == ends_at else 1
-            self.counts[key] = ends_at, counted
-        return Usage.of(counted, limit=limit, window_s=window_s, reset_s=ends_at - now_s)
 
 
 class ExhaustedSenders:
@@ -213,7 +194,6 @@ class ExhaustedSenders:
 
 
 blocked = ExhaustedSenders()
-in_process = ProcessCounter()
 
 
 def client_address(request: HttpRequest) -> str:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from django.contrib.auth.models import Permission, User
+from django.core.cache import caches
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import connection
 from django.http import HttpResponse
@@ -41,9 +42,9 @@ def forget() -> None:
     find.cache_clear()
     find_replicated.cache_clear()
     known_digests.clear()
-    throttling.in_process.stands_in_until = 0
+    throttling.asked_again_at = 0
     bulkhead.patient_until = 0
-    throttling.in_process.counts.clear()
+    caches["default"].clear()
     throttling.blocked.windows.clear()
     limits.blocked.windows.clear()
 
