@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from carriers.beta.customs import DUTIES_PAID_TO
-from carriers.beta.parties import ONE_LINE, WITH_PROVINCES
+from carriers.beta.parties import ONE_LINE, POSTAL_CODE_OF, WITH_PROVINCES
 from carriers.products import Product
 
 MAX_DAYS_AHEAD: Final = 7  # of a parcel that is handed in with beta
@@ -45,6 +45,7 @@ CONDITIONS: Final[Mapping[str, Callable[[OrderFacts], bool]]] = {
     ),
     "`true`": lambda facts: facts.is_duties_paid,
     "to BE and CH": lambda facts: facts.country_code in ONE_LINE,
+    "to AE": lambda facts: facts.country_code in POSTAL_CODE_OF,
     "to US and CA": lambda facts: facts.country_code in WITH_PROVINCES,
     "where the sender pays the duties": lambda facts: facts.is_duties_paid and facts.country_code in DUTIES_PAID_TO,
     "not empty": lambda facts: facts.has_instructions,

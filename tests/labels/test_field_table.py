@@ -46,6 +46,7 @@ PLACES: dict[str, Json] = {
     "BE": {"countryCode": "BE", "zip": "1000", "phone": "+32470001122"},
     "CH": {"countryCode": "CH", "zip": "8001", "phone": "+41790001122"},
     "US": {"countryCode": "US", "zip": "10001", "phone": "+12125550100", "provinceCode": "NY"},
+    "AE": {"countryCode": "AE", "zip": "MARKBOX 7", "phone": "+971501122334"},
 }
 # By carrier: each order that makes a difference, as its product, destination and changes.
 ORDERS: dict[str, list[tuple[str, str, Json]]] = {
@@ -56,6 +57,7 @@ ORDERS: dict[str, list[tuple[str, str, Json]]] = {
         ("beta_domicile_sans_signature_europe", "BE", {"insuredValue": None}),
         ("beta_domicile_signature_monde", "CH", {}),
         ("beta_domicile_signature_monde", "US", {}),
+        ("beta_domicile_signature_monde", "AE", {}),
         ("beta_domicile_signature_monde", "CH", {"customs": CUSTOMS | {"dutiesPaidBySender": True}}),
     ],
 }
