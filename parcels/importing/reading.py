@@ -47,7 +47,7 @@ class NothingImportedError(Exception):
 
 
 class ContestedError(Exception):
-    """Another shop's import writes the same new ids, in another order, and this one was undone to let it go on."""
+    """Another process writes the same rows in another order, and this import was undone to let it go on."""
 
 
 def read_lines(file: IO[bytes]) -> Iterator[Line]:
@@ -136,7 +136,7 @@ class ParcelImport:
 
 @contextmanager
 def contested() -> Iterator[None]:
-    """Raise ContestedError in place of a deadlock: imports of one shop follow each other, those of two may meet."""
+    """Raise ContestedError in place of a deadlock: imports of two shops with the same new ids may meet."""
     try:
         yield
     except OperationalError as error:

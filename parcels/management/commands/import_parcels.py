@@ -41,7 +41,9 @@ class Command(base.Command):
         except NothingImportedError:
             raise CommandError(f"{run.bad} bad line{'s' * (run.bad != 1)}: nothing was imported") from None
         except ContestedError:
-            raise CommandError("another shop imports some of these ids: nothing was imported, import again") from None
+            raise CommandError(
+                "another process writes some of these parcels: nothing was imported, import again"
+            ) from None
         if run.bad:
             self.stderr.write(f"{run.bad} bad line{'s' * (run.bad != 1)} left out")
 
