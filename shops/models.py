@@ -1,13 +1,16 @@
 """Shops and their access tokens."""
 
+import re
 from datetime import datetime, timedelta
 
+from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import connections, models
 from django.db.models import Func, Q, Value
 from django.db.models.functions import Now
 from django.db.models.lookups import Exact
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from shops import tokens
 from shops.contracts.accounts import CarrierAccount
@@ -45,9 +48,18 @@ identifier = RegexValidator(
 )
 
 
+# Names stand in lists, links, messages and files, where a second line is taken for a row of its own.
+BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
 # As a condition in WHERE it lets PostgreSQL commit without waiting for disk or standby, so the request need not wait.
 SETTING = (Value("synchronous_commit"), Value("off"), Value(True))  # True: for this transaction
 ASYNCHRONOUS_COMMIT = Exact(Func(*SETTING, function="set_config", output_field=models.TextField()), Value("off"))
+
+
+def check_name(name: str) -> None:
+    """Raise ValidationError for a name of several lines."""
+    if BREAKS.search(name):
+        raise ValidationError({"name": gettext("Needs one line, without control characters.")})
 
 
 def new_shop_id() -> str:
@@ -83,6 +95,9 @@ class Shop(models.Model):
 
     def __str__(self) -> str:
         return f"TEST {self.name}" if self.is_test else self.name
+
+    def clean(self) -> None:
+        check_name(self.name)
 
 
 class AccessTokenQuerySet(models.QuerySet["AccessToken"]):
@@ -134,6 +149,9 @@ class AccessToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.id} {self.name}".strip()
+
+    def clean(self) -> None:
+        check_name(self.name)
 
     @classmethod
     def issue(cls, *, shop: Shop, name: str = "", expires_at: datetime | None = None) -> tuple["AccessToken", str]:

@@ -197,6 +197,14 @@ def test_names_are_shown_as_text(staff: Client) -> None:
         assert "&lt;script&gt;alert(1)" in page.text
 
 
+def test_a_name_has_one_line(staff: Client, shop: Shop) -> None:
+    for page in (f"{SHOPS}add/", f"{TOKENS}add/"):
+        answer = staff.post(page, {"shop": shop.id, "name": "Nord\nlicht", "is_active": "on"})
+        assert "Needs one line, without control characters." in answer.text
+    assert Shop.objects.get() == shop
+    assert not AccessToken.objects.exists()
+
+
 def test_a_shop_is_chosen_by_typing_a_part_of_its_name(staff: Client, shop: Shop) -> None:
     query = {"term": "lumi", "app_label": "shops", "model_name": "accesstoken", "field_name": "shop"}
     answer = staff.get("/admin/autocomplete/", query)

@@ -88,6 +88,8 @@ def test_a_shop_and_a_token_made_by_the_commands_work(transactional_db: None) ->
     "arguments",
     [
         ["create_shop", "Shop", "--id", "a/b"],
+        ["create_shop", "Shop\nand another"],
+        ["create_token", "shop", "--name", "warehouse\u2028and office"],
         ["create_token", "shop", "--expires-in-days", "0"],
         ["revoke_token", "absent"],
     ],

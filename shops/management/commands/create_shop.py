@@ -41,7 +41,7 @@ class Command(base.Command):
         if Shop.objects.filter(id=shop.id).exists():
             raise CommandError(f"id: there is a shop {shop.id!r} already")
         try:
-            shop.clean_fields()
+            shop.full_clean(validate_unique=False, validate_constraints=False)
         except ValidationError as error:
             faults = [f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items()]
             raise CommandError(" ".join(faults)) from error

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from shops.management import base
-from shops.models import MAX_NAME_LENGTH, AccessToken
+from shops.models import BREAKS, MAX_NAME_LENGTH, AccessToken
 from shops.staff.audit import changes
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
@@ -32,6 +32,8 @@ class Command(base.Command):
             raise CommandError(f"--expires-in-days: needs 1 to {MAX_DAYS}")
         if len(options["name"]) > MAX_NAME_LENGTH:
             raise CommandError(f"--name: needs at most {MAX_NAME_LENGTH} characters")
+        if BREAKS.search(options["name"]):
+            raise CommandError("--name: needs one line, without control characters")
         shop = base.find_shop(options["shop_id"])
         expires_at = timezone.now() + timedelta(days=days) if days else None
         with transaction.atomic():
