@@ -160,9 +160,8 @@ class DecideSelected(SelectedLabels):
 def cancel(request: StaffRequest, label: ShippingLabel) -> str:
     try:
         cancelled = decisions.cancel(label=label, decided_by=request.user)
-    except decisions.DecisionError as error:
-        reason = str(error.__cause__).removeprefix(f"{label.id} ").removeprefix("is not cancelled: ")
-        return gettext("not cancelled ({reason})").format(reason=reason)
+    except decisions.NotCancelledError as error:
+        return gettext("not cancelled ({reason})").format(reason=error.problem)
     return CANCELLED if cancelled.state == LabelState.CANCELLED else NOT_YET
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 
 from django.db import transaction
+from django.utils.translation import gettext, gettext_noop
 
 from carriers import CARRIERS
 from carriers.client import Service
@@ -25,29 +26,45 @@ from shops.contracts.conversation import Conversation, NoAccountError, conversat
 from shops.contracts.encryption import UnreadableSecretError
 from shops.db import clock
 
-HANDED_IN = "the carrier has taken it in charge"
+HANDED_IN = gettext_noop("the carrier has taken it in charge")
 CHANGED = "it was changed meanwhile"
 TOO_OLD = f"it is older than {FORMER_ACCOUNTS_KEPT.days} days, so it was used or is void"
 NO_ACCOUNT = "the account that it was bought on is not kept any more"
+NOT_BOUGHT = gettext_noop("is not bought")
 WHY_NOT = {
-    LabelState.CANCELLED: "was cancelled before",
-    LabelState.CANCELLING: "is being cancelled",
-    LabelState.CANCEL_UNKNOWN: "is being cancelled",
-    LabelState.RECEIVED: "is bought, and its PDF waits for the storage: cancel it when it is stored",
+    LabelState.CANCELLED: gettext_noop("was cancelled before"),
+    LabelState.CANCELLING: gettext_noop("is being cancelled"),
+    LabelState.CANCEL_UNKNOWN: gettext_noop("is being cancelled"),
+    LabelState.RECEIVED: gettext_noop("is bought, and its PDF waits for the storage: cancel it when it is stored"),
 }
 logger = logging.getLogger("labels.cancelling")
 
 
 class CancelError(Exception):
-    """The label was not cancelled; `str()` says why, for staff.
+    """The label was not cancelled; `str()` and `problem`, which does not name it, say why, for staff.
 
     `failure` is the carrier's error, if it gave one, else `reason` is what the shop is told.
     """
 
-    def __init__(self, problem: str, failure: CarrierError | None = None, *, reason: str = CHANGED) -> None:
-        super().__init__(problem)
+    def __init__(self, text: str, problem: str, failure: CarrierError | None = None, *, reason: str = CHANGED) -> None:
+        super().__init__(text)
+        self.problem = problem
         self.failure = failure
         self.reason = reason
+
+
+def kept_as_bought(
+    label: ShippingLabel, problem: str, failure: CarrierError | None = None, *, reason: str
+) -> CancelError:
+    """Return the error about a label that stays bought."""
+    problem = gettext(problem)
+    text = gettext("{label} is not cancelled: {problem}").format(label=label.id, problem=problem)
+    return CancelError(text, problem, failure, reason=reason)
+
+
+def said(failure: CarrierError) -> str:
+    """Return a carrier's failure in the reader's language, and the carrier's own words as they are."""
+    return str(failure).replace(failure.summary, gettext(failure.summary))
 
 
 def cancel(label: ShippingLabel) -> ShippingLabel:
@@ -63,21 +80,24 @@ def cancel(label: ShippingLabel) -> ShippingLabel:
     except NotAskedError as error:
         raise not_asked(label, error) from error
     except CarrierError as error:
-        raise CancelError(f"{label.id} is not cancelled: {error}", error) from error
+        raise kept_as_bought(label, said(error), error, reason=CHANGED) from error
     return begun
 
 
 def not_asked(label: ShippingLabel, error: NotAskedError) -> CancelError:
     """Word the error for staff, and for the shop without account numbers and settings."""
-    problem = f"{label.id} is not cancelled: {error}"
+    failure: CarrierError | None = None
+    reason = CHANGED
     match error.__cause__:
         case UnknownAccountError():
-            return CancelError(problem, reason=NO_ACCOUNT)
+            reason = NO_ACCOUNT
         case UnreadableSecretError():
-            return CancelError(problem, CredentialsRejected(label.carrier_code, "they can't be read"))
-    if isinstance(error, NoAccountError):
-        return CancelError(problem, reason=str(error))
-    return CancelError(problem, CarrierUnavailable(label.carrier_code, str(error)))
+            failure = CredentialsRejected(label.carrier_code, "they can't be read")
+        case _ if isinstance(error, NoAccountError):
+            reason = str(error)
+        case _:
+            failure = CarrierUnavailable(label.carrier_code, str(error))
+    return kept_as_bought(label, str(error), failure, reason=reason)
 
 
 def cancel_for_shop(label: ShippingLabel) -> ShippingLabel:
@@ -85,7 +105,7 @@ def cancel_for_shop(label: ShippingLabel) -> ShippingLabel:
     if label.state != LabelState.GENERATED:
         return label
     if label.created_at < clock.now() - FORMER_ACCOUNTS_KEPT:
-        raise CancelError(f"{label.id} is not cancelled: {TOO_OLD}", reason=TOO_OLD)
+        raise kept_as_bought(label, TOO_OLD, reason=TOO_OLD)
     try:
         return cancel(label)
     except CancelError:
@@ -105,10 +125,11 @@ def begin(label: ShippingLabel) -> ShippingLabel:
     """Commit the request before the carrier is asked: the shop can't retrieve the label from now on."""
     latest: ShippingLabel = ShippingLabel.objects.row_of(label).get()
     if latest.state == LabelState.GENERATED and parcels.is_handed_in(latest):
-        raise CancelError(f"{label.id} is not cancelled: {HANDED_IN}", reason=HANDED_IN)
+        raise kept_as_bought(label, HANDED_IN, reason=HANDED_IN)
     if not move(latest, Event.CANCEL_ASKED, cancel_requested_at=clock.now(), leased_until=lease(), ask_again_at=None):
         state = ShippingLabel.objects.row_of(label).values_list("state", flat=True).get()
-        raise CancelError(f"{label.id} {WHY_NOT.get(LabelState(state), 'is not bought')}")
+        problem = gettext(WHY_NOT.get(LabelState(state), NOT_BOUGHT))
+        raise CancelError(f"{label.id} {problem}", problem)
     return latest
 
 
@@ -148,14 +169,14 @@ def perform(label: ShippingLabel, talk: Conversation | None, *, is_first: bool =
     elif any(isinstance(failure, OutcomeUnknown) for failure in failures):
         end(label, Event.CANCEL_UNANSWERED)
     elif not label.is_cancelled_in_part and (why := reason_to_keep(failures, is_first=is_first)):
-        raise kept(label, Event.CANCEL_REFUSED, str(why), why)
+        raise kept(label, Event.CANCEL_REFUSED, said(why), why)
 
 
 def kept(label: ShippingLabel, event: Event, problem: str, failure: CarrierError | None = None) -> CancelError:
     """Return the error, after the label is bought again, unless some of its parcels are cancelled or may be."""
     if not label.is_cancelled_in_part:
         end(label, event, cancel_requested_at=None, ask_again_at=None)
-    return CancelError(f"{label.id} is not cancelled: {problem}", failure, reason=problem)
+    return kept_as_bought(label, problem, failure, reason=problem)
 
 
 def end(label: ShippingLabel, event: Event, **facts: None) -> None:

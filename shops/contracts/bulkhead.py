@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from django.conf import settings
+from django.utils.translation import gettext
 
 from carriers import CARRIERS
 from carriers.client import Service
@@ -93,7 +94,9 @@ class Bulkhead:
             if self._is_in_use(key):
                 raise KeyInUseError
             if self._is_full(place):
-                raise BulkheadFullError(f"too many requests wait for {carrier_code} now")
+                raise BulkheadFullError(
+                    gettext("too many requests wait for {carrier} now").format(carrier=carrier_code)
+                )
             self._keys[place].append(key)
             self._note_change(place)
         try:

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+from django.utils.translation import gettext
+
 from carriers.base import Carrier
 from carriers.client import Service, calls_for
 from carriers.shipment import Credentials
@@ -75,10 +77,12 @@ def account_of(row: OfAccount) -> tuple[CarrierContract, Credentials]:
     """Return the contract and the credentials of the account that a label or a slip is of; raise NoAccountError."""
     contract = CarrierContract.find(shop_id=row.shop_id, carrier_code=row.carrier_code)
     if contract is None:
-        raise NoAccountError(f"the shop has no {row.carrier_code} contract any more, so the carrier can't be asked")
+        text = gettext("the shop has no {carrier} contract any more, so the carrier can't be asked")
+        raise NoAccountError(text.format(carrier=row.carrier_code))
     try:
         return contract, credentials_for(contract, row.account_number)
     except UnknownAccountError as error:
-        raise NoAccountError(f"account {row.account_number}, which it was bought on, is not kept any more") from error
+        text = gettext("account {number}, which it was bought on, is not kept any more")
+        raise NoAccountError(text.format(number=row.account_number)) from error
     except UnreadableSecretError as error:
-        raise NoAccountError("the contract's credentials can't be read: see CREDENTIALS_KEYS") from error
+        raise NoAccountError(gettext("the contract's credentials can't be read: see CREDENTIALS_KEYS")) from error

@@ -6,7 +6,7 @@ from django.test import Client
 from labels.admin import actions
 from labels.models import ShippingLabel
 from shops.models import Shop
-from tests.labels.admin.pages import LABELS
+from tests.labels.admin.pages import LABELS, decide
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.orders import PRODUCT, order
@@ -44,6 +44,19 @@ def test_selected_labels_are_cancelled_one_by_one(buyer: Caller, sandbox: Sandbo
     assert f"1 over, or still worked on: {over.id}." in done.text
     assert "taken the parcel in charge" in done.text
     assert f"): {second.id}." in done.text
+
+
+def test_why_a_label_is_not_cancelled_is_said_in_the_readers_language(
+    staff: Client, buyer: Caller, sandbox: Sandbox
+) -> None:
+    buy(buyer, order(PRODUCT["alpha"]))
+    label = ShippingLabel.objects.get()
+    sandbox.server.state.ledger.collect("alpha", label.tracking_number)
+    staff.defaults |= {"HTTP_ACCEPT_LANGUAGE": "fr"}
+    done = act(staff, "cancel_selected", label, is_confirmed="yes")
+    assert "non annulée (Le transporteur a refusé l" in done.text
+    cancelled = LabelFactory(shop=buyer.shop, carrier_code="alpha", state="cancelled")
+    assert f"{cancelled.id} a été annulée auparavant" in decide(staff, cancelled, "cancel").text
 
 
 def test_a_carrier_that_can_not_yet_is_told_apart(shop: Shop, sandbox: Sandbox, transactional_db: None) -> None:
