@@ -16,6 +16,7 @@ from carriers.products import OVERSEAS, PRODUCTS
 from carriers.shipment import Package, ProductOverride, Shipment
 from tests.carriers.conftest import SetTime
 from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, MONDAY, SATURDAY_IN_PARIS, shipment
+from tests.support.cases import in_one_test
 
 RELAY_ABROAD = "alpha_relais_europe_outre_mer"
 FRIDAY_IN_PARIS = datetime(2026, 3, 6, 22, 30, tzinfo=UTC)
@@ -72,7 +73,7 @@ def build(order: Shipment) -> None:
         alpha_message.purchase(order, CREDENTIALS["alpha"])
 
 
-@pytest.mark.parametrize(("country", "home", "signed", "pickup", "customs"), BETA_DESTINATIONS)
+@in_one_test("country, home, signed, pickup, customs", BETA_DESTINATIONS)
 def test_beta_serves_the_destinations_of_its_page(
     country: str, home: str | None, signed: str | None, pickup: str | None, customs: object
 ) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
+from itertools import product
 from xml.etree import ElementTree as ET
 
 import pypdf
@@ -24,10 +25,11 @@ from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.pdfs import merged
 from tests.carriers.support.points import alpha_point
-from tests.carriers.support.sandbox import POINT_CODES, bought, creates, order, received
+from tests.carriers.support.sandbox import POINT_CODES, bought, creates, order, received, reset
 from tests.carriers.support.servers import MULTIPART, XML, always, answer_file, body_of, http
 from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, DESTINATIONS, PRODUCT, client, shipment
 from tests.carriers.test_product_rules import BETA_DESTINATIONS, HOME, PICKUP, SIGNED
+from tests.support.cases import in_one_test
 
 Clients = Mapping[str, Carrier]
 
@@ -54,6 +56,7 @@ WIRE_CODES = {
 }
 CUSTOMS_PAGES = 4  # of beta's form
 CODE_128 = zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.Code128)  # the carriers' kind, found faster than any kind
+PHONES = ["+33699001122", "+33472001122", "+4915112233445", "+37761234567", "+12125550123", ""]
 # For heavier parcels, and with `as`.
 OTHER_SERVICES = {"alpha_relais_europe_outre_mer": {"338"}, "shop2shop": {"6 A15"}}
 
@@ -292,24 +295,21 @@ def test_alpha_is_sent_destinations_that_its_page_does_not_limit(
     assert bought(sandbox, "alpha") == label.tracking_numbers
 
 
-@pytest.mark.parametrize("reference", ["ORDER-1", "N° 4711/2 «été»", "", "#1001", "Zażółć"])
-@pytest.mark.parametrize("code", PRODUCTS)
+@in_one_test("code, reference", product(PRODUCTS, ["ORDER-1", "N° 4711/2 «été»", "", "#1001", "Zażółć"]))
 def test_any_reference_in_latin_letters_is_taken(
     sandbox: SandboxServer, clients: Clients, code: str, reference: str
 ) -> None:
+    reset(sandbox)
     carrier = PRODUCTS[code].carrier
     clients[carrier].create_label(order(code, reference=reference), CREDENTIALS[carrier])
     assert len(ledger(sandbox)) == 1
 
 
-@pytest.mark.parametrize(
-    "phone", ["+33699001122", "+33472001122", "+4915112233445", "+37761234567", "+12125550123", ""]
-)
-@pytest.mark.parametrize("country", ["FR", "MC", "DE", "RE"])
-@pytest.mark.parametrize("email", ["soren@mail.example", ""])
+@in_one_test("country, phone, email", product(["FR", "MC", "DE", "RE"], PHONES, ["soren@mail.example", ""]))
 def test_any_phone_is_taken_where_none_is_needed(
     sandbox: SandboxServer, clients: Clients, country: str, phone: str, email: str
 ) -> None:
+    reset(sandbox)
     recipient = {"country_code": country, "phone": phone, "email": email}
     sender = {"phone": phone, "email": email}
     for code in ("beta", "alpha_express_world"):

@@ -24,11 +24,12 @@ from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import ledger
-from tests.carriers.support.sandbox import creates, faulty, order, received
+from tests.carriers.support.sandbox import creates, faulty, order, received, reset
 from tests.carriers.support.servers import MULTIPART, always, answer_file, http
 from tests.carriers.support.shipments import CREDENTIALS, PRODUCT, client, shipment
 from tests.carriers.test_beta_refusals import CODES as BETA_CODES
 from tests.carriers.test_purchases import Clients
+from tests.support.cases import in_one_test
 
 # Copied from the pages by hand, not from the clients' tables.
 ALPHA_ROWS: list[tuple[int, str, type[CarrierError]]] = [
@@ -194,8 +195,8 @@ def test_the_tree_is_the_one_that_its_docstring_draws() -> None:
     assert not CarrierUnavailable("beta", made_numbers=("6A1",)).is_nothing_made
 
 
-@pytest.mark.parametrize(
-    ("carrier", "code", "error"),
+@in_one_test(
+    "carrier, code, error",
     [
         *(("alpha", str(code), error) for code, text, error in ALPHA_ROWS if text != "undocumented" and code != 33),
         ("alpha", "33", RequestRejected),
@@ -214,6 +215,7 @@ def test_the_tree_is_the_one_that_its_docstring_draws() -> None:
 def test_every_code_of_the_sandbox_has_its_class_and_nothing_is_bought(
     sandbox: SandboxServer, clients: Clients, carrier: str, code: str, error: type[CarrierError]
 ) -> None:
+    reset(sandbox)
     with pytest.raises(CarrierError) as caught:
         clients[carrier].create_label(faulty(carrier, code), CREDENTIALS[carrier])
     assert type(caught.value) is error

@@ -14,6 +14,7 @@ from carriers.beta import messages as beta_message
 from carriers.errors import AddressRejected
 from carriers.text import CarrierField, to_ascii, to_latin, to_plain
 from tests.carriers.support.shipments import CREDENTIALS, shipment
+from tests.support.cases import in_one_test
 
 FIELD = CarrierField("alpha", "destinationAddress.city", 1000)
 
@@ -37,8 +38,8 @@ def beta_address(**recipient: str) -> dict[str, str]:
     return address
 
 
-@pytest.mark.parametrize(
-    ("given_text", "ascii_text"),
+@in_one_test(
+    "given_text, ascii_text",
     [
         ("œuvre Œ Cœur", "oeuvre Oe Coeur"),
         ("Straße ẞ", "Strasse Ss"),
@@ -216,7 +217,7 @@ LONG = {
 
 
 @pytest.mark.parametrize("path", ["originAddress", "destinationAddress"])
-@pytest.mark.parametrize(("carrier", "changes", "field"), [(c, *case) for c in LONG for case in LONG[c]])
+@in_one_test("carrier, changes, field", [(c, *case) for c in LONG for case in LONG[c]])
 def test_text_that_does_not_fit_is_an_error_that_names_the_field(
     carrier: str, changes: dict[str, str], field: str, path: str
 ) -> None:

@@ -16,6 +16,7 @@ from pytest_django.fixtures import Settings
 from carriers import CARRIERS
 from labels.pdfs.bucket import LabelBucket
 from shops.contracts import bulkhead
+from tests.support.cases import in_one_test
 from tests.support.services import ENVIRONMENT, SETTINGS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -158,18 +159,17 @@ def test_calls_that_hang_at_each_service_leave_threads(
     assert sum(bulkhead.size(each, is_test=mode) for mode in modes for each in services) < load()["SERVE_THREADS"]
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
-def test_a_bad_value_stops_the_start_and_is_not_shown(
-    name: str, value: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if value is None:
-        monkeypatch.delenv(name)
-    else:
-        monkeypatch.setenv(name, value)
-    if not name.startswith("LABELS_"):
-        monkeypatch.setenv("LABELS_BUCKET", "labels")  # so that the settings of a bucket are read too
-    with pytest.raises(EnvError) as caught:
-        load()
+@in_one_test("name, value", [(name, value) for name, values in BAD.items() for value in values])
+def test_a_bad_value_stops_the_start_and_is_not_shown(name: str, value: str | None) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        if value is None:
+            patch.delenv(name)
+        else:
+            patch.setenv(name, value)
+        if not name.startswith("LABELS_"):
+            patch.setenv("LABELS_BUCKET", "labels")  # so that the settings of a bucket are read too
+        with pytest.raises(EnvError) as caught:
+            load()
     assert name in str(caught.value)
     assert "hunter2" not in str(caught.value)
     assert SECRET_KEY not in str(caught.value)

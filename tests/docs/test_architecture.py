@@ -2,8 +2,7 @@
 
 import re
 
-import pytest
-
+from tests.support.cases import in_one_test
 from tests.support.processes import ROOT
 
 INDEX = re.compile(r"^\| (.+\?) \| `(\S+)`: `(\w+)` \|$", re.MULTILINE)
@@ -14,7 +13,7 @@ def test_the_index_answers_thirty_questions() -> None:
     assert len(ROWS) == 30
 
 
-@pytest.mark.parametrize(("question", "path", "name"), ROWS)
+@in_one_test("question, path, name", ROWS)
 def test_what_a_question_is_about_is_declared_where_the_index_says(question: str, path: str, name: str) -> None:
     declared = re.compile(rf"^( *(def|class) |    |\W*){name}\b", re.MULTILINE)
     assert declared.search((ROOT / path).read_text()), question

@@ -29,6 +29,7 @@ from shops.api.errors.plain import PLAIN_ERRORS
 from shops.webhooks.endpoints import REVOKED
 from shops.webhooks.sending import OTHER_REASON, REASONS
 from tests.support.api import Nobody, Response
+from tests.support.cases import in_one_test
 from tests.support.markup import parsed
 from tests.support.processes import ROOT
 
@@ -51,7 +52,7 @@ class Elements:
         return [attributes for tag, attributes in self.found if tag in tags]
 
 
-@pytest.mark.parametrize("path", SERVED)
+@in_one_test("path", SERVED)
 def test_a_page_is_for_everyone_and_for_caches(path: str, nobody: Nobody) -> None:
     response = nobody.get(path)
     assert response.status_code == 200
@@ -65,7 +66,7 @@ def test_a_page_is_for_everyone_and_for_caches(path: str, nobody: Nobody) -> Non
     assert again["Vary"] == "Accept-Encoding"
 
 
-@pytest.mark.parametrize("path", SERVED)
+@in_one_test("path", SERVED)
 def test_a_page_is_compressed_for_clients_that_accept_it(path: str, nobody: Nobody) -> None:
     plain, small = nobody.get(path), nobody.get(path, headers={"Accept-Encoding": "gzip"})
     assert small["Content-Encoding"] == "gzip"
@@ -81,7 +82,7 @@ def test_a_page_is_read_only(method: str, status: int, path: str, nobody: Nobody
     assert (response.status_code, response.content) == (status, b"")
 
 
-@pytest.mark.parametrize("path", [*SERVED, "/", "/openapi.json", "/openapi.yaml"])
+@in_one_test("path", [*SERVED, "/", "/openapi.json", "/openapi.yaml"])
 def test_another_method_is_405_without_a_csrf_check(path: str) -> None:
     response = Client(enforce_csrf_checks=True).post(path)
     assert (response.status_code, response["Allow"]) == (405, "GET, HEAD")
@@ -99,7 +100,7 @@ def test_another_path_is_a_page_that_says_so(path: str, nobody: Nobody) -> None:
     assert response["Content-Type"].startswith("text/html")
 
 
-@pytest.mark.parametrize("path", HTML)
+@in_one_test("path", HTML)
 def test_a_page_takes_nothing_from_another_host(path: str, nobody: Nobody, db: None) -> None:
     elements = Elements(nobody.get(path))
     addresses = [attributes["src"] for attributes in elements.all("script", "img") if attributes]
@@ -114,7 +115,7 @@ def test_a_page_takes_nothing_from_another_host(path: str, nobody: Nobody, db: N
     assert not [attributes for _, attributes in elements.found if "style" in attributes or "onclick" in attributes]
 
 
-@pytest.mark.parametrize("path", HTML)
+@in_one_test("path", HTML)
 def test_every_link_leads_somewhere(path: str, nobody: Nobody) -> None:
     elements = Elements(nobody.get(path))
     assert len(set(elements.ids)) == len(elements.ids)
@@ -126,7 +127,7 @@ def test_every_link_leads_somewhere(path: str, nobody: Nobody) -> None:
         assert not anchor or anchor in ids_of(page or path), anchor
 
 
-@pytest.mark.parametrize("path", HTML)
+@in_one_test("path", HTML)
 def test_a_page_has_its_landmarks_and_one_title(path: str, nobody: Nobody) -> None:
     elements = Elements(nobody.get(path))
     assert elements.all("html") == [{"lang": "en"}]
@@ -157,13 +158,13 @@ def test_swagger_ui_still_has_what_the_reference_builds_on() -> None:
         assert name in style
 
 
-@pytest.mark.parametrize("path", HTML)
+@in_one_test("path", HTML)
 def test_without_scripts_there_is_no_search(path: str, nobody: Nobody) -> None:
     (search,) = Elements(nobody.get(path)).all("form")
     assert "hidden" in search
 
 
-@pytest.mark.parametrize("page", PAGES)
+@in_one_test("page", PAGES)
 def test_a_choice_of_language_needs_no_script_and_hides_no_example(page: Page, nobody: Nobody) -> None:
     elements = Elements(nobody.get(f"/{page.path}"))
     choices = [each for each in elements.all("input") if each["type"] == "radio"]
@@ -181,14 +182,14 @@ def test_a_choice_of_language_needs_no_script_and_hides_no_example(page: Page, n
     assert all(f'[value="{language}"]:checked ~ [data-language="{language}"]' in style for language in LANGUAGES)
 
 
-@pytest.mark.parametrize("path", GUIDE)
+@in_one_test("path", GUIDE)
 def test_no_heading_skips_a_level(path: str, nobody: Nobody) -> None:
     levels = [int(tag[1]) for tag, _ in Elements(nobody.get(path)).found if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
     assert all(following <= level + 1 for level, following in pairwise(levels))
 
 
-@pytest.mark.parametrize("path", GUIDE)
+@in_one_test("path", GUIDE)
 def test_every_part_that_scrolls_sideways_is_reached_by_keyboard(path: str, nobody: Nobody) -> None:
     elements = Elements(nobody.get(path))
     scrolling = elements.all("pre") + [each for each in elements.all("div") if each.get("class") == "table"]

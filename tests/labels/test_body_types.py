@@ -8,6 +8,7 @@ from tests.labels.bad_orders import STRINGS, assert_refused, changed
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import order
 from tests.support.api import Caller
+from tests.support.cases import in_one_test
 
 pytestmark = pytest.mark.any_database
 
@@ -47,7 +48,7 @@ WRONG_TYPES = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value", "said"), WRONG_TYPES)
+@in_one_test("path, value, said", WRONG_TYPES)
 def test_a_value_of_another_type_is_refused_by_its_path(
     path: str, value: Any, said: str, asker: Caller, sandbox: Sandbox
 ) -> None:

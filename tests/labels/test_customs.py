@@ -15,6 +15,7 @@ from tests.labels.bad_orders import NUL, REQUIRED, assert_refused, changed
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.orders import RECIPIENT, SENDER, Json, order, post, weighing
 from tests.support.api import Caller, assert_error
+from tests.support.cases import in_one_test
 from tests.support.paths import SHIPMENTS
 
 pytestmark = pytest.mark.any_database
@@ -207,7 +208,7 @@ BAD: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value", "said"), BAD)
+@in_one_test("path, value, said", BAD)
 def test_a_bad_value_is_refused_by_its_path(path: str, value: Any, said: str, asker: Caller, sandbox: Sandbox) -> None:
     assert_refused(asker, sandbox, changed(abroad(), path, value), f"{path}: {said}")
 

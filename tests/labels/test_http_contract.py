@@ -1,6 +1,7 @@
 """The HTTP side of a label order: tokens, methods, media types, sizes, broken JSON, and the order of the checks."""
 
 from io import BytesIO
+from itertools import product
 from typing import Any
 
 import orjson
@@ -14,6 +15,7 @@ from shops.api.errors.plain import PLAIN_ERRORS
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import order, post
 from tests.support.api import UNKNOWN_PATH, Caller, Nobody, assert_error, client, without_timestamp
+from tests.support.cases import in_one_test
 from tests.support.factories import AccessTokenFactory
 from tests.support.paths import SHIPMENTS, TRACKING, VERSION
 
@@ -166,7 +168,7 @@ def test_a_body_in_another_encoding_is_a_400_that_says_so(body: bytes, asker: Ca
     assert (sandbox.calls(), ShippingLabel.objects.count()) == (0, 0)
 
 
-@pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN)
+@in_one_test("body", BROKEN.values())
 def test_broken_json_is_a_400_that_says_so(body: bytes, asker: Caller, sandbox: Sandbox) -> None:
     response = post(asker, body)
     assert_error(response, 400)
@@ -183,10 +185,15 @@ def test_an_empty_body_is_the_same_whether_its_length_is_told_or_not(asker: Call
     assert without_timestamp(in_chunks) == without_timestamp(told)
 
 
-@pytest.mark.parametrize("levels", [250, 255, 1_000, 1_100, 10_000, 100_000, 500_000])
-@pytest.mark.parametrize("brackets", [("[", "]"), ('{"a":', "}")])
-@pytest.mark.parametrize("key", [None, "key"])
-@pytest.mark.parametrize("is_inside", [True, False])
+@in_one_test(
+    "is_inside, key, brackets, levels",
+    product(
+        [True, False],
+        [None, "key"],
+        [("[", "]"), ('{"a":', "}")],
+        [250, 255, 1_000, 1_100, 10_000, 100_000, 500_000],
+    ),
+)
 def test_deep_nesting_is_no_order_and_no_failure(
     is_inside: bool,
     key: str | None,

@@ -14,6 +14,7 @@ from tests.labels.conftest import Sandbox, row
 from tests.labels.orders import LINKED, Json, order, post
 from tests.labels.test_customs import ITEM, WORLD, abroad
 from tests.support.api import Caller
+from tests.support.cases import in_one_test
 
 pytestmark = pytest.mark.any_database
 
@@ -91,7 +92,7 @@ BAD: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value", "said"), BAD)
+@in_one_test("path, value, said", BAD)
 def test_a_bad_value_is_refused_by_its_path(path: str, value: Any, said: str, asker: Caller, sandbox: Sandbox) -> None:
     assert_refused(asker, sandbox, changed(order(BETA), path, value), f"{path}: {said}")
 

@@ -9,6 +9,7 @@ from tests.labels.bad_orders import BETA, REQUIRED, STRINGS, assert_refused, cha
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import Json, order, post, weighing
 from tests.support.api import Caller, assert_error
+from tests.support.cases import in_one_test
 
 pytestmark = pytest.mark.any_database
 
@@ -103,7 +104,7 @@ BAD_VALUES: list[tuple[str, str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("product_code", "path", "value", "said"), BAD_VALUES)
+@in_one_test("product_code, path, value, said", BAD_VALUES)
 def test_a_bad_value_is_refused_by_its_path(
     product_code: str, path: str, value: Any, said: str, asker: Caller, sandbox: Sandbox
 ) -> None:
@@ -120,7 +121,7 @@ def test_every_pickup_product_needs_its_point_a_phone_and_an_email(code: str, as
     assert_refused(asker, sandbox, body, f"pickupPointCode: is required for {code}. {said}")
 
 
-@pytest.mark.parametrize("path", STRINGS)
+@in_one_test("path", STRINGS)
 def test_a_nul_character_is_refused_in_any_text(path: str, asker: Caller, sandbox: Sandbox) -> None:
     response = post(asker, changed(order("relais"), path, "06\0"))
     assert_error(response, 400)

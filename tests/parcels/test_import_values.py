@@ -9,6 +9,7 @@ import pytest
 from parcels.models import Parcel
 from tests.parcels.lines import line, refused, snapshot
 from tests.support.api import Caller
+from tests.support.cases import in_one_test
 from tests.support.factories import (
     INTERNAL_FIELDS,
     PUBLIC_FIELDS,
@@ -91,14 +92,14 @@ PARTS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "value"), WRONG)
+@in_one_test("name, value", WRONG)
 def test_a_value_of_another_type_is_a_bad_line(name: str, value: Any, db: None) -> None:
     [(number, reason)] = refused(ShopFactory(), orjson.dumps(ParcelLineFactory() | {name: value}))
     assert number == 1
     assert reason.startswith(name)
 
 
-@pytest.mark.parametrize(("part", "name", "value"), WRONG_PARTS)
+@in_one_test("part, name, value", WRONG_PARTS)
 def test_a_value_of_another_type_in_a_part_is_a_bad_line(part: str, name: str, value: Any, db: None) -> None:
     parcel = ParcelLineFactory() | {part.partition("[")[0]: PARTS[part](**{name: value})}
     [(_, reason)] = refused(ShopFactory(), orjson.dumps(parcel))

@@ -8,6 +8,7 @@ import pytest
 
 from parcels.serializers import MIN_TIME_MS
 from tests.support.api import UNKNOWN_PATH, Caller, assert_error, without_timestamp
+from tests.support.cases import in_one_test
 from tests.support.factories import INTERNAL_FIELDS, EventFactory, import_parcel
 from tests.support.paths import PARCELS
 
@@ -135,7 +136,7 @@ def test_events_are_newest_first_however_they_came_in(own: Caller) -> None:
     )
 
 
-@pytest.mark.parametrize("number", NUMBERS)
+@in_one_test("number", NUMBERS)
 def test_any_text_is_a_number(number: str, own: Caller) -> None:
     assert_error(own.get(path_of(number)), 404, f"No parcel has the tracking number '{number}'.")
     parcel = import_parcel(own.shop, trackingId=number)

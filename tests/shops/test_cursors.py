@@ -16,6 +16,7 @@ from shops.api.field_faults import describe_faults
 from shops.api.query_fields import ChoiceParameter, MomentParameter, TextParameter
 from shops.models import AccessToken, Shop
 from tests.support.api import Clock
+from tests.support.cases import in_one_test
 from tests.support.factories import ShopFactory
 
 WHEN = datetime(2026, 11, 21, 4, 24, 48, 400_123, UTC)
@@ -141,8 +142,8 @@ def test_a_cursor_is_good_for_a_day(shop: Shop, clock: Clock) -> None:
     assert refusal(shop, cursor=cursor) == "cursor: is older than a day. Begin the list again, without it."
 
 
-@pytest.mark.parametrize(
-    ("query", "fault"),
+@in_one_test(
+    "query, fault",
     [
         ("foo=1", "foo: is no parameter here, only limit, cursor, name, kind, createdFrom, createdTo."),
         ("shopId=other&Limit=3", "shopId: is no parameter"),

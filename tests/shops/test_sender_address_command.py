@@ -9,6 +9,7 @@ from django.core.management import CommandError
 from shops.models import Shop
 from tests.labels.orders import SENDER
 from tests.shops.commands import call
+from tests.support.cases import in_one_test
 
 SET_ADDRESS = "set_sender_address"
 
@@ -33,7 +34,7 @@ BAD_ADDRESSES: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("content", BAD_ADDRESSES.values(), ids=BAD_ADDRESSES)
+@in_one_test("content", BAD_ADDRESSES.values())
 def test_a_bad_address_changes_nothing(content: bytes, shop: Shop, tmp_path: Path) -> None:
     Shop.objects.update(sender_address=SENDER)
     file = tmp_path / "address.json"

@@ -15,6 +15,7 @@ from shops import tokens
 from shops.api import authentication
 from shops.models import AccessToken
 from tests.support.api import Caller, Clock, client, forget
+from tests.support.cases import in_one_test
 from tests.support.factories import AccessTokenFactory, import_parcel
 from tests.support.paths import SEARCH
 
@@ -52,7 +53,7 @@ def test_a_token_is_recognisable_and_unguessable() -> None:
     assert min(len({token[place] for token in made}) for place in range(4, 34)) > 40
 
 
-@pytest.mark.parametrize("place", range(40))
+@in_one_test("place", range(40))
 def test_a_token_with_one_character_mistyped_is_not_well_formed(place: int) -> None:
     token = tokens.new_token()
     assert tokens.is_well_formed(token)
@@ -61,7 +62,7 @@ def test_a_token_with_one_character_mistyped_is_not_well_formed(place: int) -> N
             assert not tokens.is_well_formed(token[:place] + wrong + token[place + 1 :])
 
 
-@pytest.mark.parametrize("place", range(4, 39))
+@in_one_test("place", range(4, 39))
 def test_a_token_with_two_neighbours_swapped_is_not_well_formed(place: int) -> None:
     token = tokens.new_token()
     swapped = token[:place] + token[place + 1] + token[place] + token[place + 2 :]

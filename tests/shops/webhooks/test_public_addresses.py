@@ -11,6 +11,7 @@ from shops.webhooks.delivering import deliver_due
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from shops.webhooks.public_addresses import UrlError, check_url, is_public, may_connect, split_url
 from tests.shops.webhooks.receivers import Receiver, tell_label
+from tests.support.cases import in_one_test
 
 PUBLIC = ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "64:ff9b::101:101"]
 NOT_PUBLIC = """
@@ -53,14 +54,14 @@ def test_a_public_address_is_public(address: str) -> None:
     assert is_public(address)
 
 
-@pytest.mark.parametrize("address", NOT_PUBLIC)
+@in_one_test("address", NOT_PUBLIC)
 def test_an_address_that_is_not_public_is_not(address: str) -> None:
     assert not is_public(address)
     assert not may_connect(address)
 
 
-@pytest.mark.parametrize(
-    ("url", "problem"),
+@in_one_test(
+    "url, problem",
     [
         ("http://shop.example/", "needs https://"),
         ("ftp://shop.example/", "needs https://"),
@@ -100,7 +101,7 @@ def test_a_url_of_a_public_host_is_accepted(url: str, resolved: dict[str, list[s
     check_url(url)
 
 
-@pytest.mark.parametrize("address", [each for each in NOT_PUBLIC if "." in each or ":" in each])
+@in_one_test("address", [each for each in NOT_PUBLIC if "." in each or ":" in each])
 def test_a_name_that_leads_to_an_address_that_is_not_public_is_refused(
     address: str, resolved: dict[str, list[str]]
 ) -> None:

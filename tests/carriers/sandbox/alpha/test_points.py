@@ -14,6 +14,7 @@ from carriers.sandbox.countries import ALPHA_3, OVERSEAS, PARIS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import ACCOUNT, PASSWORD, SOAP_HEADERS, Reply, envelope
 from tests.carriers.sandbox.control import arm, post
+from tests.support.cases import in_one_test
 
 POINTS = "http://cxf.rechercheBt.soap.chronopost.fr/"
 
@@ -127,8 +128,8 @@ def test_europe_and_overseas_are_searched_with_inter(sandbox: SandboxServer) -> 
     assert ask(sandbox, INTER, countryCode="RE", city="Saint-Denis", zipCode="97400").code == "301"
 
 
-@pytest.mark.parametrize(
-    ("code", "changes"),
+@in_one_test(
+    "code, changes",
     [
         ("1500", {"accountNumber": "12000030"}),
         ("1500", {"password": ""}),

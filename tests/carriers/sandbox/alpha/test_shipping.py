@@ -31,6 +31,7 @@ from tests.carriers.sandbox.alpha.orders import (
 )
 from tests.carriers.sandbox.changes import GONE, Changes
 from tests.carriers.sandbox.control import arm, ledger
+from tests.support.cases import in_one_test
 
 
 def test_a_purchase_returns_a_label_and_is_entered_in_the_ledger(sandbox: SandboxServer) -> None:
@@ -80,7 +81,7 @@ def test_several_parcels_are_one_call(sandbox: SandboxServer) -> None:
 OVERSEAS_RELAY = {**RELAY, **to("RE", "97400")}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "changes",
     [
         *(product(code, service) for code in ("01", "16") for service in ("0", "1", "6")),

@@ -30,12 +30,13 @@ from tests.carriers.sandbox.alpha.orders import (
 )
 from tests.carriers.sandbox.changes import GONE, Changes, changed
 from tests.carriers.sandbox.control import ledger, post
+from tests.support.cases import in_one_test
 
 TWO_DAYS_AGO = (datetime.now(PARIS) - timedelta(days=2)).strftime("%Y-%m-%dT%H:%M:%S")
 
 
-@pytest.mark.parametrize(
-    ("code", "field", "changes"),
+@in_one_test(
+    "code, field, changes",
     [
         # Empty, where the page says required.
         *(

@@ -21,6 +21,7 @@ from tests.carriers.sandbox.beta.orders import (
 )
 from tests.carriers.sandbox.changes import GONE, Changes
 from tests.carriers.sandbox.control import get
+from tests.support.cases import in_one_test
 
 DECLARATION = "letter.customsDeclarations"
 EORI = "FR12345678900012"
@@ -95,8 +96,8 @@ def _codes(sandbox: SandboxServer, changes: Changes) -> list[str]:
     return beta_buy(sandbox, changes).codes
 
 
-@pytest.mark.parametrize(
-    ("code", "changes"),
+@in_one_test(
+    "code, changes",
     [
         ("30515", {**SWISS, f"{ARTICLE}.quantity": 3}),
         ("30519", {**SWISS, f"{ARTICLE}.hsCode": "6109.10"}),

@@ -10,6 +10,7 @@ from carriers.sandbox.beta.points import MESSAGES
 from carriers.sandbox.countries import PARIS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.control import TIMEOUT_S, arm, post
+from tests.support.cases import in_one_test
 
 SEARCH, LOOK_UP = "findRDVPointRetraitAcheminement", "findPointRetraitAcheminementByID"
 TODAY = datetime.now(PARIS).strftime("%d/%m/%Y")
@@ -81,8 +82,8 @@ def test_holidays_are_in_epoch_milliseconds(
     assert (holiday["calendarDeDebut"] < now_ms < holiday["calendarDeFin"]) is is_total
 
 
-@pytest.mark.parametrize(
-    ("code", "changes"),
+@in_one_test(
+    "code, changes",
     [
         (124, {"id": "999999"}),
         (124, {"id": "12345"}),
@@ -170,7 +171,7 @@ def test_a_searchs_mistake_is_an_error_code(sandbox: SandboxServer, code: int, c
     assert (answer["errorCode"], answer["listePointRetraitAcheminement"]) == (code, [])
 
 
-@pytest.mark.parametrize("code", MESSAGES)
+@in_one_test("code", MESSAGES)
 def test_every_error_can_be_provoked(sandbox: SandboxServer, code: int) -> None:
     assert ask(sandbox, LOOK_UP, id=f"99{code:04d}")["errorCode"] == code
     arm(sandbox, str(code), operation=LOOK_UP, count=1)

@@ -23,6 +23,7 @@ from tests.carriers.sandbox.beta.orders import (
 )
 from tests.carriers.sandbox.changes import GONE, Changes
 from tests.carriers.sandbox.control import ledger, post
+from tests.support.cases import in_one_test
 
 
 def test_a_purchase_returns_its_parts_and_is_entered_in_the_ledger(sandbox: SandboxServer) -> None:
@@ -183,7 +184,7 @@ CODES = (
 )
 
 
-@pytest.mark.parametrize("code", CODES.split())
+@in_one_test("code", CODES.split())
 def test_a_magic_reference_provokes_every_error_code(sandbox: SandboxServer, code: str) -> None:
     reply = beta_buy(sandbox, {"letter.sender.senderParcelRef": f"FAULT {code}"})
 

@@ -24,14 +24,15 @@ from tests.carriers.sandbox.beta.orders import (
 )
 from tests.carriers.sandbox.changes import GONE, Changes
 from tests.carriers.sandbox.control import ledger, post
+from tests.support.cases import in_one_test
 
 YESTERDAY = (datetime.now(PARIS) - timedelta(days=1)).date().isoformat()
 DOS: Changes = {f"{SERVICE}.productCode": "DOS"}
 NO_KEY: Changes = {"contractNumber": GONE, "password": GONE}
 
 
-@pytest.mark.parametrize(
-    ("code", "changes"),
+@in_one_test(
+    "code, changes",
     [
         ("30000", {"contractNumber": GONE}),
         ("30000", {"password": ""}),
