@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.signing import TimestampSigner
 from environs import EnvError
 from pytest_django.fixtures import Settings
 
 from carriers import CARRIERS
+from labels.pdfs import storage
 from labels.pdfs.bucket import LabelBucket
 from shops.contracts import bulkhead
 from tests.support.cases import in_one_test
@@ -195,7 +197,7 @@ def test_an_empty_port_of_metrics_counts_as_not_set(
 
 def test_a_bad_setting_is_told_in_words() -> None:
     ended = manage("check", **PRODUCTION, RATE_LIMIT="often")
-    assert ended.returncode == 1
+    assert (ended.returncode, ended.stdout) == (1, "")
     said = "needs COUNT/PERIOD, such as 100/60s, the period at most 31 days"
     assert ended.stderr == f'Not started: Environment variable "RATE_LIMIT" invalid: {said}\n'
 
@@ -343,15 +345,6 @@ def test_a_first_look_needs_only_debug(monkeypatch: pytest.MonkeyPatch) -> None:
     assert loaded["DATABASES"]["default"]["ENGINE"] == "django.db.backends.sqlite3"
 
 
-def test_a_command_refuses_to_start_in_one_line() -> None:
-    done = manage("check", ALLOWED_HOSTS="api.example.com", SECRET_KEY="hunter2")
-    assert done.returncode != 0
-    assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1
-    assert "SECRET_KEY" in done.stderr
-    assert "hunter2" not in done.stderr
-
-
 def test_the_deployment_check_is_clean_in_production() -> None:
     decided = {f"KEEP_{what}_DAYS": "never" for what in ("PARCELS", "LABEL_ADDRESSES", "LABEL_PDFS")}
     done = manage("check", "--deploy", "--fail-level", "WARNING", KEEP_TOKENS_DAYS="90", **PRODUCTION, **decided)
@@ -410,10 +403,9 @@ def test_a_bucket_is_private_signed_with_version_4_and_bounded_in_time(monkeypat
 
 
 def test_signatures_of_an_earlier_key_are_valid_while_the_key_is_listed() -> None:
-    rotated = PRODUCTION | {"SECRET_KEY": SECRET_KEY[::-1]}
-    signed = manage(
-        "shell", "-v", "0", "-c", "from labels.pdfs import storage; print(storage.signer.sign('a'))", **PRODUCTION
-    )
-    check = f"from labels.pdfs import storage; print(storage.name_in_link({signed.stdout.strip()!r}))"
-    assert manage("shell", "-v", "0", "-c", check, **rotated, SECRET_KEY_FALLBACKS=SECRET_KEY).stdout == "a\n"
-    assert "BadSignature" in manage("shell", "-v", "0", "-c", check, **rotated).stderr
+    rotated = PRODUCTION | {"SECRET_KEY": SECRET_KEY[::-1], "SECRET_KEY_FALLBACKS": SECRET_KEY}
+    for key, output, error in ((SECRET_KEY, "a\n", ""), ("x" * 50, "", "BadSignature")):
+        signed = TimestampSigner(key=key, salt=storage.signer.salt).sign("a")
+        check = f"from labels.pdfs import storage; print(storage.name_in_link({signed!r}))"
+        checked = manage("shell", "-v", "0", "-c", check, **rotated)
+        assert (checked.stdout, error in checked.stderr) == (output, True)

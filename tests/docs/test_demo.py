@@ -11,9 +11,9 @@ from textwrap import dedent
 
 import pytest
 import requests
-from django.core.management import CommandError
+from django.core.management import CommandError, call_command
 
-from config.management.commands.demo import buy_label, seed_contracts
+from config.management.commands.demo import buy_label, seed_contracts, write_collection
 from shops.contracts.models import CarrierContract
 from tests.docs.conftest import Demo, read_until_ready
 from tests.support.factories import ShopFactory
@@ -82,31 +82,28 @@ def test_it_runs_where_debug_is_off_and_ends_at_ctrl_c_from_any_shell(tmp_path: 
         requests.get(f"{url}/livez", timeout=TIMEOUT_S)
 
 
-@pytest.mark.parametrize(
-    ("given", "pace", "message"),
-    [
-        ("file/parcels.http", "", "--collection .*/file/parcels.http can't be written: .*"),
-        (".", "", "--collection .* can't be written: .*"),
-        ("parcels.http", "fast", "SANDBOX_PACE 'fast' is not a number above 0"),
-        ("parcels.http", "0", "SANDBOX_PACE '0' is not a number above 0"),
-    ],
-)
-def test_what_it_can_not_begin_with_is_one_line_and_nothing_is_made(
-    given: str, pace: str, message: str, tmp_path: Path
-) -> None:
+def test_what_it_can_not_begin_with_is_one_line_and_nothing_is_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     mode = tmp_path.stat().st_mode
     database = tmp_path / "demo.sqlite3"
     code, out, err = run_command(
-        *("demo", "--port", str(free_port()), "--collection", tmp_path / given),
+        *("demo", "--port", str(free_port()), "--collection", tmp_path / "file/parcels.http"),
         DATABASE_URL=f"sqlite:///{database}",
-        SANDBOX_PACE=pace,
         DEBUG="1",
     )
     assert (code, out) == (1, "")
-    assert re.fullmatch(f"CommandError: {message}\n", err)
+    assert re.fullmatch("CommandError: --collection .*/file/parcels.http can't be written: .*\n", err)
     assert not database.exists()
     assert tmp_path.stat().st_mode == mode
+    with pytest.raises(CommandError, match=r"--collection .* can't be written: "):
+        write_collection(tmp_path)
+
+
+@pytest.mark.parametrize("pace", ["fast", "0"])
+def test_it_does_not_begin_with_another_pace_than_a_number(pace: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SANDBOX_PACE", pace)
+    with pytest.raises(CommandError, match=f"^SANDBOX_PACE '{pace}' is not a number above 0$"):
+        call_command("demo", "--port", str(free_port()))
 
 
 def test_a_service_that_does_not_answer_is_one_line() -> None:
