@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Package
 from tests.carriers.support.sandbox import order
 from tests.carriers.support.shipments import CREDENTIALS
+from tests.support.cases import in_one_test
 
 LETTERS = dict(
     zip("éàçñÜőłØşĐΑήναΩμ", "eacnUolOsDAinaOm", strict=True),
@@ -152,8 +154,7 @@ class Texts:
         return "".join(map(self._random.choice, kinds))
 
 
-@pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("longest", [18, 30, 60])
+@in_one_test("longest, seed", product([18, 30, 60], range(20)))
 def test_a_hostile_order_arrives_as_the_page_says_or_is_refused_by_name(
     sandbox: SandboxServer, clients: Mapping[str, Carrier], longest: int, seed: int
 ) -> None:

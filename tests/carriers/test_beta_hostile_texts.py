@@ -7,6 +7,7 @@ import random
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Package
 from tests.carriers.support.sandbox import order
 from tests.carriers.support.shipments import CREDENTIALS
+from tests.support.cases import in_one_test
 
 LETTERS = dict(
     zip("éàçñÜőłØşĐ", "eacnUolOsD", strict=True),
@@ -201,9 +203,7 @@ class Texts:
 
 
 # Of those to CH and RE the sandbox draws customs forms, which takes long: one order is enough.
-@pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("longest", [18, 30, 60])
-@pytest.mark.parametrize("country", ["FR", "BE"])
+@in_one_test("country, longest, seed", product(["FR", "BE"], [18, 30, 60], range(10)))
 def test_a_hostile_order_arrives_as_the_page_says_or_is_refused_by_name(
     sandbox: SandboxServer, clients: Mapping[str, Carrier], country: str, longest: int, seed: int
 ) -> None:

@@ -22,9 +22,10 @@ from carriers.shipment import Credentials, Package
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.beta import JSON, Services, bodies, found, refused
-from tests.carriers.support.sandbox import order
+from tests.carriers.support.sandbox import order, reset
 from tests.carriers.support.servers import answer_file, http
 from tests.carriers.support.shipments import CREDENTIALS, shipment
+from tests.support.cases import in_one_test
 
 BETA = CREDENTIALS["beta"]
 FRANCE, EUROPE = "beta_point_retrait_france", "beta_point_retrait_europe"
@@ -187,7 +188,7 @@ CODES = [
 
 
 @pytest.mark.parametrize("status", [200, 400])
-@pytest.mark.parametrize(("code", "error"), CODES)
+@in_one_test("code, error", CODES)
 def test_every_code_of_the_point_service_has_its_class(
     serve: Serve, code: int, error: type[CarrierError], status: int
 ) -> None:
@@ -353,10 +354,11 @@ def test_no_customs_are_needed_to_a_point_in_the_union_for_a_customer_outside_it
 # The sandbox
 
 
-@pytest.mark.parametrize("point", [point for point in NAMED if point.carrier == "beta"], ids=lambda point: point.code)
+@in_one_test("point", [point for point in NAMED if point.carrier == "beta"])
 def test_every_point_of_the_sandbox_is_bought_or_refused_and_none_is_misrouted(
     sandbox: SandboxServer, clients: dict[str, Carrier], point: PickupPoint
 ) -> None:
+    reset(sandbox)
     code = FRANCE if point.country in ("FR", "MC") else EUROPE
     recipient = {"country_code": point.country, "zip_code": point.zip_code, "city": point.city}
     ordered = order(code, recipient=recipient, pickup_point_code=point.code)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import pytest
@@ -21,8 +22,9 @@ from carriers.errors import (
 )
 from tests.carriers.conftest import Serve
 from tests.carriers.support.beta import JSON
-from tests.carriers.support.servers import LABEL, MULTIPART, always, http
+from tests.carriers.support.servers import LABEL, MULTIPART, always, http, serving
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
+from tests.support.cases import in_one_test
 
 RECIPIENT, SENDER = "destinationAddress", "originAddress"
 Row = tuple[str, type[CarrierError], str]
@@ -77,20 +79,20 @@ UNDOCUMENTED = [
 ]  # fmt: skip
 
 
-def failure(serve: Serve, code: str, status: int = 400, **values: Any) -> CarrierError:
+def failure(code: str, status: int = 400, **values: Any) -> CarrierError:
     document = {"messages": [{"id": code, "type": "ERROR", "messageContent": "texte"}]} | values
-    server = serve(always(http(json.dumps(document).encode(), status, JSON)))
-    with pytest.raises(CarrierError) as caught:
-        client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
-    assert len(server.requests) == 1
+    with serving(always(http(json.dumps(document).encode(), status, JSON))) as server:
+        with pytest.raises(CarrierError) as caught:
+            client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+        assert len(server.requests) == 1
     return caught.value
 
 
-@pytest.mark.parametrize(("code", "error", "field"), [*CODES, *FAMILIES])
+@in_one_test("code, error, field", [*CODES, *FAMILIES])
 def test_every_code_of_the_page_has_its_class_and_names_our_field(
-    serve: Serve, code: str, error: type[CarrierError], field: str
+    code: str, error: type[CarrierError], field: str
 ) -> None:
-    caught = failure(serve, code)
+    caught = failure(code)
     assert (type(caught), caught.field, caught.carrier_code) == (error, field, code)
     assert caught.is_nothing_made
     assert caught.http_status == 400
@@ -115,18 +117,17 @@ def test_every_code_says_why_and_what_to_do_without_the_carriers_own_words() -> 
         assert issubclass(refusal.error, Rejected | CarrierUnavailable)
 
 
-@pytest.mark.parametrize("status", [200, 400])
-@pytest.mark.parametrize("code", UNDOCUMENTED)
-def test_an_undocumented_code_leaves_the_outcome_unknown(serve: Serve, code: str, status: int) -> None:
-    caught = failure(serve, code, status)
+@in_one_test("code, status", product(UNDOCUMENTED, [200, 400]))
+def test_an_undocumented_code_leaves_the_outcome_unknown(code: str, status: int) -> None:
+    caught = failure(code, status)
     assert type(caught) is OutcomeUnknown
     assert not caught.is_nothing_made
     assert not caught.is_carrier_failing
     assert "texte" in str(caught)
 
 
-def test_an_undocumented_failure_of_the_server_counts_towards_the_circuit_breaker(serve: Serve) -> None:
-    caught = failure(serve, "39999", 500)
+def test_an_undocumented_failure_of_the_server_counts_towards_the_circuit_breaker() -> None:
+    caught = failure("39999", 500)
     assert type(caught) is OutcomeUnknown
     assert caught.is_carrier_failing
 
@@ -135,14 +136,14 @@ def test_an_undocumented_failure_of_the_server_counts_towards_the_circuit_breake
 @pytest.mark.parametrize("said", [("INFOS", "0"), ("WARNING", "30204")])
 @pytest.mark.parametrize(("code", "error"), [("30301", RequestRejected), ("39999", OutcomeUnknown)])
 def test_what_is_said_beside_an_error_refuses_nothing(
-    serve: Serve, said: tuple[str, str], code: str, error: type[CarrierError], status: int
+    said: tuple[str, str], code: str, error: type[CarrierError], status: int
 ) -> None:
     kind, beside = said
     messages = [
         {"id": beside, "type": kind, "messageContent": "beside"},
         {"id": code, "type": "ERROR", "messageContent": "texte"},
     ]
-    caught = failure(serve, code, status, messages=messages)
+    caught = failure(code, status, messages=messages)
     assert (type(caught), caught.carrier_code, caught.carrier_text) == (error, code, "texte")
     assert not (isinstance(caught, Rejected) and caught.others)
 

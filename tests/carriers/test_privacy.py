@@ -21,9 +21,10 @@ from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import arm
 from tests.carriers.support import shipments
 from tests.carriers.support.logs import text_of_records
-from tests.carriers.support.sandbox import order, sandbox_clients
+from tests.carriers.support.sandbox import order, reset, sandbox_clients
 from tests.carriers.support.servers import LABEL, MULTIPART, always, answer_file, http, once
 from tests.carriers.support.shipments import BOTH, PRODUCT, RECIPIENT, client, shipment
+from tests.support.cases import in_one_test
 
 HASTY = Limits(timeout_s=0.5, failure_threshold=10**9)
 PARTY = Party(
@@ -102,12 +103,12 @@ def buy(client: Carrier, shipment: Shipment, credentials: Credentials) -> None:
         assert leaked(repr(label)) == []
 
 
-@pytest.mark.parametrize(
-    ("account", "fault"), [(account, fault) for account in FAULTS_OF for fault in FAULTS_OF[account]]
-)
+@in_one_test("account, fault", [(account, fault) for account in FAULTS_OF for fault in FAULTS_OF[account]])
 def test_no_fault_shows_a_secret_or_an_address(
     sandbox: SandboxServer, caplog: pytest.LogCaptureFixture, account: str, fault: str
 ) -> None:
+    reset(sandbox)
+    caplog.clear()
     carrier = account.partition(" ")[0]
     client = sandbox_clients(sandbox, HASTY)[carrier]
     with caplog.at_level(logging.DEBUG):

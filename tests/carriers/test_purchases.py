@@ -256,7 +256,7 @@ def test_every_product_is_bought_and_stands_in_the_ledger(
     assert creates(sandbox, carrier) == (1 if carrier == "alpha" else count)
 
 
-@pytest.mark.parametrize(("country", "home", "signed", "pickup", "customs"), BETA_DESTINATIONS)
+@in_one_test("country, home, signed, pickup, customs", BETA_DESTINATIONS)
 def test_beta_takes_every_destination_of_its_page(
     sandbox: SandboxServer,
     clients: Clients,
@@ -266,6 +266,7 @@ def test_beta_takes_every_destination_of_its_page(
     pickup: str | None,
     customs: object,
 ) -> None:
+    reset(sandbox)
     codes = []
     for code in ("beta", *HOME, *SIGNED, *PICKUP):
         recipient = {"country_code": country}

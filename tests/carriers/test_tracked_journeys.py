@@ -16,8 +16,9 @@ from carriers.shipment import Credentials
 from carriers.tracking import Status, TrackingAnswer
 from tests.carriers.sandbox.control import arm, get, post
 from tests.carriers.sandbox.travel import advance, change, foreign
-from tests.carriers.support.sandbox import order, sandbox_clients, sandbox_trackers
+from tests.carriers.support.sandbox import order, reset, sandbox_clients, sandbox_trackers
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT
+from tests.support.cases import in_one_test
 
 OPERATIONS = {"alpha": "trackSkybillV2", "beta": "timelineCompany"}
 MOVING = [Status.FULFILLED, *[Status.IN_TRANSIT] * 4]
@@ -134,10 +135,11 @@ ASKED = [
 ]
 
 
-@pytest.mark.parametrize(("carrier", "fault"), ASKED)
+@in_one_test("carrier, fault", ASKED)
 def test_a_fault_is_an_outage_and_the_next_question_is_answered(
     sandbox: SandboxServer, carrier: str, fault: str
 ) -> None:
+    reset(sandbox)
     number = foreign(sandbox, carrier)
     delay = {"delay_s": 0} if fault == "slow" else {}
     arm(sandbox, fault, carrier=carrier, operation=OPERATIONS[carrier], count=1, **delay)

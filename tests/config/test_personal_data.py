@@ -28,6 +28,7 @@ from tests.labels.orders import RECIPIENT
 from tests.shops.commands import call
 from tests.support.api import Caller, Response
 from tests.support.canaries import canary, found_in
+from tests.support.cases import in_one_test
 from tests.support.desk import label_of_somebody, member, parcel_of_somebody, person, rows, slip_of_somebody
 from tests.support.factories import EventFactory, import_parcel
 from tests.support.processes import ROOT
@@ -48,7 +49,7 @@ def models_of_ours() -> list[type[models.Model]]:
     return [model for model in apps.get_models() if model._meta.app_label in OUR_APPS]
 
 
-@pytest.mark.parametrize("model", models_of_ours(), ids=lambda model: model._meta.label)
+@in_one_test("model", models_of_ours())
 def test_each_column_that_can_hold_text_is_declared(model: type[models.Model]) -> None:
     declared = COLUMNS[model]
     assert {*declared.personal, *declared.others} == text_columns(model)

@@ -25,6 +25,7 @@ LABEL = f"{SHIPMENTS}/0000000000ABCDE"
 MAX_BYTES = 64 * 1024
 BODY = orjson.dumps(order())
 REALM = 'Bearer realm="parcel-service"'
+NO_TOKENS = [lambda: "x", lambda: "a b", ""]
 ENDPOINTS = [("POST", SHIPMENTS), ("GET", LABEL), ("HEAD", LABEL)]
 
 
@@ -52,20 +53,14 @@ def of_inactive_shop() -> str:
     return str(AccessTokenFactory(shop__is_active=False).secret)
 
 
-@pytest.mark.parametrize(("method", "path"), ENDPOINTS)
-@pytest.mark.parametrize(
-    "token", [tokens.new_token, revoked, expired, of_inactive_shop, lambda: "x", lambda: "a b", ""]
-)
-def test_with_a_bad_token_the_challenge_says_so(token: Any, method: str, path: str, db: None) -> None:
+@in_one_test("endpoint, token", product(ENDPOINTS, [tokens.new_token, revoked, expired, of_inactive_shop, *NO_TOKENS]))
+def test_with_a_bad_token_the_challenge_says_so(endpoint: tuple[str, str], token: Any, db: None) -> None:
+    method, path = endpoint
     headers = {"Authorization": f"Bearer {token()}" if token else ""}  # empty: it was not ASCII
     response = client().generic(method, path, data=BODY, content_type="application/json", headers=headers)
     assert (response.status_code, response["WWW-Authenticate"]) == (401, f'{REALM}, error="invalid_token"')
     if method != "HEAD":
-        assert_error(
-            response,
-            401,
-            PLAIN_ERRORS["token_invalid"].message,
-        )
+        assert_error(response, 401, PLAIN_ERRORS["token_invalid"].message)
 
 
 # --- What is looked at first ---

@@ -7,6 +7,7 @@ import sys
 import termios
 from functools import partial
 from io import BytesIO, RawIOBase, StringIO
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from parcels.models import Parcel, TrackingNumber
 from tests.parcels.lines import line, many
 from tests.shops.commands import run_here
 from tests.support.api import Caller
+from tests.support.cases import in_one_test
 from tests.support.factories import ShopFactory, import_parcel
 from tests.support.processes import ROOT, end_other_sessions, environment, run_command, start_command
 from tests.support.programs import ended
@@ -140,9 +142,10 @@ def test_an_import_whose_database_restarts_ends_with_one_clear_line(transactiona
 
 
 @pytest.mark.any_database
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\n\n", b"\r\n \t\r\n", b"\n\n\n\n"])
-@pytest.mark.parametrize("is_marked", [False, True])
-@pytest.mark.parametrize("is_ended", [False, True])
+@in_one_test(
+    "end, is_marked, is_ended",
+    product([b"\n", b"\r\n", b"\n\n", b"\r\n \t\r\n", b"\n\n\n\n"], [False, True], [False, True]),
+)
 def test_line_ends_blank_lines_and_a_byte_order_mark_do_not_matter(
     *, end: bytes, is_marked: bool, is_ended: bool, own: Caller, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import ACCOUNT, PASSWORD, SENDER
 from tests.support.api import Response, logged_in
+from tests.support.cases import in_one_test
 from tests.support.factories import ShopFactory
 
 ADD = f"{CONTRACTS}add/"
@@ -119,8 +120,8 @@ def test_no_page_shows_a_secret_not_even_the_one_just_typed(staff: Client, shop:
     assert faults(wrong)
 
 
-@pytest.mark.parametrize(
-    ("carrier", "changes", "field"),
+@in_one_test(
+    "carrier, changes, field",
     [
         ("alpha", {"account_number": "123"}, "account_number"),
         ("alpha", {"password": "x"}, "password"),

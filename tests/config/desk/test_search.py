@@ -20,6 +20,13 @@ from tests.support.factories import DestinationFactory, ShopFactory, import_parc
 SEARCH = "/admin/search/"
 PARCEL, LABEL = "/admin/parcels/parcel/{}/change/", "/admin/labels/shippinglabel/{}/change/"
 WORLD = ["view_parcel", "view_shippinglabel"]
+TEXTS_OF_ONE = (
+    *("XU123456789FR", "xu123456789fr", " XU 123 456 789 FR ", "XU1234", "xu2", "XU2"),
+    *("#A-1000", "a-1000", "A-10", "gid/77", "GID/7", "parcel-1", "PARCEL-"),
+    *("le goff", "LE GOFF anais", "Anaïs", "goff", "anais 29200", "Breizh"),
+    *("29200", "292", "06 19 72 43 89", "+33 (0)6 19 72 43 89", "0033619724389", "619 72 43", "+336197243"),
+    *("anais@mail.example", "ANAIS@MAIL.EXAMPLE", "Anais@ma", "earlier@mail.example"),
+)
 
 
 @pytest.fixture
@@ -47,17 +54,7 @@ def somebody(**fields: Any) -> dict[str, Any]:
     return RECIPIENT | {"firstName": "Anaïs", "lastName": "Le Goff", "zip": "29200", "city": "Brest"} | fields
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("XU123456789FR", "xu123456789fr", " XU 123 456 789 FR ", "XU1234", "xu2", "XU2"),
-        *("#A-1000", "a-1000", "A-10", "gid/77", "GID/7", "parcel-1", "PARCEL-"),
-        *("le goff", "LE GOFF anais", "Anaïs", "goff", "anais 29200", "Breizh"),
-        *("29200", "292", "06 19 72 43 89", "+33 (0)6 19 72 43 89", "0033619724389", "619 72 43", "+336197243"),
-        *("anais@mail.example", "ANAIS@MAIL.EXAMPLE", "Anais@ma", "earlier@mail.example"),
-    ],
-)
-def test_one_hit_opens_its_page(staff: Client, shop: Shop, text: str) -> None:
+def test_one_hit_opens_its_page(staff: Client, shop: Shop) -> None:
     to = DestinationFactory(firstName="Anaïs", lastName="Le Goff", name="Anaïs Le Goff", company="Breizh SARL")
     import_parcel(
         shop,
@@ -72,8 +69,9 @@ def test_one_hit_opens_its_page(staff: Client, shop: Shop, text: str) -> None:
     )
     other = {"zip": "75011", "phone": "+33611111111", "firstName": "Bob", "lastName": "Roy", "name": "Bob Roy"}
     import_parcel(shop, id="another", orderNumber="#B", destination=DestinationFactory(**other))
-    answer = find(staff, text)
-    assert (answer.status_code, answer["Location"]) == (302, PARCEL.format("parcel-1"))
+    for text in TEXTS_OF_ONE:
+        answer = find(staff, text)
+        assert (answer.status_code, answer.get("Location")) == (302, PARCEL.format("parcel-1")), text
 
 
 @pytest.mark.parametrize(
