@@ -8,13 +8,7 @@ import pytest
 from carriers.alpha.refusals import CANCELLATION_REFUSALS
 from carriers.base import Carrier
 from carriers.client import Limits
-from carriers.errors import (
-    CancellationRefused,
-    CarrierError,
-    CarrierUnavailable,
-    CredentialsRejected,
-    OutcomeUnknown,
-)
+from carriers.errors import CancellationRefused, CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import arm, ledger, post

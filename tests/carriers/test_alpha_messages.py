@@ -40,14 +40,7 @@ SCHEMA = {
     ).split(),
     "skybillParamsValue": ["duplicata", "mode", "withReservation"],
 }
-POINT = PickupPoint(
-    "1234A",
-    "Tabac",
-    "1 rue Haute",
-    zip_code="31000",
-    city="Toulouse",
-    country_code="FR",
-)
+POINT = PickupPoint("1234A", "Tabac", "1 rue Haute", zip_code="31000", city="Toulouse", country_code="FR")
 GOODS = Customs(
     (
         CustomsItem("Bougie à la rose", 2, Decimal("12.50"), Decimal("0.5"), "340600"),

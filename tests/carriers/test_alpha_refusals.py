@@ -4,13 +4,7 @@ import pytest
 
 from carriers.alpha.refusals import FIELDS
 from carriers.client import Limits
-from carriers.errors import (
-    AddressRejected,
-    CarrierError,
-    CarrierUnavailable,
-    OutcomeUnknown,
-    RequestRejected,
-)
+from carriers.errors import AddressRejected, CarrierError, CarrierUnavailable, OutcomeUnknown, RequestRejected
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import ledger

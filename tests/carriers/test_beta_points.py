@@ -9,13 +9,7 @@ from typing import Any
 import pytest
 
 from carriers.base import Carrier
-from carriers.errors import (
-    CarrierError,
-    CarrierUnavailable,
-    CredentialsRejected,
-    PickupPointRejected,
-    RequestRejected,
-)
+from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, PickupPointRejected, RequestRejected
 from carriers.sandbox.pickup_points import NAMED, PickupPoint
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials, Package

@@ -151,10 +151,7 @@ def test_refusals_are_no_failures(breaker: CircuitBreaker) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [
-        http(answer_file("alpha_fault.xml"), 500),
-        http(answer_file("alpha_refusal.xml").replace(b"@CODE@", b"777")),
-    ],
+    [http(answer_file("alpha_fault.xml"), 500), http(answer_file("alpha_refusal.xml").replace(b"@CODE@", b"777"))],
     ids=["a fault", "an undocumented code"],
 )
 def test_requests_that_the_carrier_chokes_on_do_not_open_the_circuit(serve: Serve, answer: bytes) -> None:

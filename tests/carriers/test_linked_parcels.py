@@ -10,11 +10,7 @@ from carriers.errors import OutcomeUnknown
 from carriers.http import connections
 from carriers.http.transport import UnreadableError
 from tests.carriers.conftest import Serve
-from tests.carriers.support.servers import (
-    LABEL,
-    always,
-    serving,
-)
+from tests.carriers.support.servers import LABEL, always, serving
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 from tests.carriers.test_faults import DEADLINE_S, MARGIN_S, UNHURRIED, WAIT_TIMEOUT_S
 

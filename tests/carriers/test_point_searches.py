@@ -182,8 +182,7 @@ def test_a_relay_that_no_order_can_name_is_left_out_alone(serve: Serve, changes:
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{"nom": None}, {"typeDePoint": ""}, {"identifiant": "12"}, {"congesTotal": True}, {"poidsMaxi": 900}],
+    "changes", [{"nom": None}, {"typeDePoint": ""}, {"identifiant": "12"}, {"congesTotal": True}, {"poidsMaxi": 900}]
 )
 def test_a_record_that_no_order_can_name_is_left_out_alone(serve: Serve, changes: dict[str, Any]) -> None:
     service = Point(serve, "beta", beta_found(**changes))

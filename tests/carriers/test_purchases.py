@@ -145,11 +145,7 @@ def test_linked_calls_of_beta_name_their_followers(serve: Serve) -> None:
     assert links == [
         {"TYPE_MULTI_PARCEL": "FOLLOWER", **counted[0]},
         {"TYPE_MULTI_PARCEL": "FOLLOWER", **counted[1]},
-        {
-            "TYPE_MULTI_PARCEL": "MASTER",
-            **counted[2],
-            "LIST_FOLLOWER_PARCEL": "6A12345678901/6A12345678902",
-        },
+        {"TYPE_MULTI_PARCEL": "MASTER", **counted[2], "LIST_FOLLOWER_PARCEL": "6A12345678901/6A12345678902"},
     ]
 
 

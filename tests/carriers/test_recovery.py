@@ -125,11 +125,7 @@ def test_the_pdfs_that_can_be_read_are_kept_beside_one_that_can_not(serve: Serve
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [
-        (b"<errorCode>0</errorCode>", b""),
-        (b"<errorCode>0<", b"<errorCode>33<"),
-        (b"<errorCode>0<", b"<errorCode>no<"),
-    ],
+    [(b"<errorCode>0</errorCode>", b""), (b"<errorCode>0<", b"<errorCode>33<"), (b"<errorCode>0<", b"<errorCode>no<")],
 )
 def test_the_label_of_an_answer_that_contradicts_itself_is_kept(serve: Serve, old: bytes, new: bytes) -> None:
     answer = answer_file("alpha_1_parcels.xml").replace(old, new)

@@ -138,11 +138,7 @@ def test_no_latin_letter_is_lost_for_alpha(text: str) -> None:
     [
         ("3 rue Foch", "", ("3 rue Foch", None)),
         ("3 rue Foch", "Escalier B", ("3 rue Foch", "Escalier B")),
-        (
-            "128 avenue du Marechal de Lattre de Tassigny",
-            "",
-            ("128 avenue du Marechal de Lattre de", "Tassigny"),
-        ),
+        ("128 avenue du Marechal de Lattre de Tassigny", "", ("128 avenue du Marechal de Lattre de", "Tassigny")),
         (
             "128 avenue du Marechal de Lattre de Tassigny",
             "Escalier B",
@@ -284,10 +280,7 @@ def test_variants_of_latin_letters_become_plain_for_beta() -> None:
     assert to_latin("1ᵉʳ \U0001d401\U0001d7d2", FIELD) == "1er B4"
 
 
-@given(
-    st.text(alphabet="ab é/ß", max_size=90),
-    st.text(alphabet="cd œ,", max_size=90),
-)
+@given(st.text(alphabet="ab é/ß", max_size=90), st.text(alphabet="cd œ,", max_size=90))
 def test_wrapping_loses_no_word(address1: str, address2: str) -> None:
     try:
         fields = alpha_fields(recipient={"address1": address1, "address2": address2})

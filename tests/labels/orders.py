@@ -29,12 +29,7 @@ ZIPS = {
 # To the US beta needs more than a contract declares.
 FURTHER_DESTINATIONS = {"beta_domicile_signature_monde": "CH"}
 # Open ones of the sandbox's directory.
-PICKUP_POINTS = {
-    ("alpha", "FR"): "1234A",
-    ("alpha", "BE"): "7101B",
-    ("beta", "FR"): "001234",
-    ("beta", "ES"): "840101",
-}
+PICKUP_POINTS = {("alpha", "FR"): "1234A", ("alpha", "BE"): "7101B", ("beta", "FR"): "001234", ("beta", "ES"): "840101"}
 SENDER: Json = {
     "firstName": "Zoé",
     "lastName": "Lefèvre",

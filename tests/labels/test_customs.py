@@ -223,11 +223,7 @@ def test_a_bad_value_is_refused_by_its_path(path: str, value: Any, said: str, as
     ],
 )
 def test_goods_do_not_weigh_more_than_the_parcels(
-    items: list[tuple[int, float]],
-    parcels: list[float],
-    is_refused: bool,
-    buyer: Caller,
-    shipments: list[Shipment],
+    items: list[tuple[int, float]], parcels: list[float], is_refused: bool, buyer: Caller, shipments: list[Shipment]
 ) -> None:
     goods = [ITEM | {"quantity": quantity, "weight": weight} for quantity, weight in items]
     body = abroad(customs={"items": goods}, parcels=[{"weight": weight, "quantity": 99} for weight in parcels])

@@ -183,18 +183,11 @@ def test_an_empty_body_is_the_same_whether_its_length_is_told_or_not(asker: Call
 @in_one_test(
     "is_inside, key, brackets, levels",
     product(
-        [True, False],
-        [None, "key"],
-        [("[", "]"), ('{"a":', "}")],
-        [250, 255, 1_000, 1_100, 10_000, 100_000, 500_000],
+        [True, False], [None, "key"], [("[", "]"), ('{"a":', "}")], [250, 255, 1_000, 1_100, 10_000, 100_000, 500_000]
     ),
 )
 def test_deep_nesting_is_no_order_and_no_failure(
-    is_inside: bool,
-    key: str | None,
-    brackets: tuple[str, str],
-    levels: int,
-    asker: Caller,
+    is_inside: bool, key: str | None, brackets: tuple[str, str], levels: int, asker: Caller
 ) -> None:
     opening, closing = brackets
     deep = (opening * levels + "1" + closing * levels).encode()

@@ -17,13 +17,7 @@ DEADLINE_S = 60
 
 @pytest.mark.parametrize(
     ("product_code", "fault"),
-    [
-        ("alpha-13", "33"),
-        (BETA, "30204"),
-        (BETA, "json500"),
-        (BETA, "flat500"),
-        (BETA, "contract"),
-    ],
+    [("alpha-13", "33"), (BETA, "30204"), (BETA, "json500"), (BETA, "flat500"), (BETA, "contract")],
 )
 def test_a_failure_in_which_nothing_was_made_releases_the_key(
     product_code: str, fault: str, buyer: Caller, sandbox: Sandbox

@@ -172,10 +172,7 @@ def test_where_no_point_is_the_list_is_empty(asker: Caller) -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        (
-            {},
-            "productCode: is required. zip: is required. city: is required.",
-        ),
+        ({}, "productCode: is required. zip: is required. city: is required."),
         (RELAIS | {"productCode": "alpha-13"}, r"productCode: must be one of relais, .*, beta_point_retrait_europe\."),
         (RELAIS | {"productCode": "beta"}, r"productCode: must be one of .*"),
         (RELAIS | {"colour": "red", "wieght": "1"}, r"colour: is no parameter here, .* wieght: is no parameter here.*"),

@@ -13,15 +13,7 @@ from labels.models import LabelState, ShippingLabel
 from shops.contracts.models import CarrierContract
 from tests.labels.conftest import Sandbox, assert_coded, in_threads, nothing_finished, row
 from tests.labels.factories import ContractFactory, LabelFactory
-from tests.labels.interruptions import (
-    KEY,
-    SEARCH,
-    WAIT_S,
-    as_if_killed,
-    assert_bought,
-    interrupt,
-    pass_time,
-)
+from tests.labels.interruptions import KEY, SEARCH, WAIT_S, as_if_killed, assert_bought, interrupt, pass_time
 from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller
 

@@ -83,12 +83,7 @@ def test_an_order_is_a_trace_of_its_steps(buyer: Caller, sandbox: Sandbox, trace
         "request_id": response["X-Request-Id"],
     }
     called = facts(named("call", found))
-    assert called == {
-        "carrier": "alpha",
-        "operation": "shippingMultiParcelV4",
-        "outcome": "ok",
-        "http_status": 200,
-    }
+    assert called == {"carrier": "alpha", "operation": "shippingMultiParcelV4", "outcome": "ok", "http_status": 200}
 
 
 def test_each_call_to_the_carrier_is_a_span(buyer: Caller, sandbox: Sandbox, trace: Trace) -> None:

@@ -20,10 +20,7 @@ from tests.carriers.sandbox.raw import CARRIERS, buy, raw_answer
     [(c, fault.name, fault.is_made) for fault in FAULTS for c in fault.carriers if fault.kind is not Kind.CONTROL_ONLY],
 )
 def test_each_fault_leaves_a_purchase_as_its_row_says(
-    sandbox: SandboxServer,
-    carrier: str,
-    name: str,
-    is_made: bool,
+    sandbox: SandboxServer, carrier: str, name: str, is_made: bool
 ) -> None:
     arm(sandbox, name, carrier=carrier, count=1, delay_s=0.001)
 

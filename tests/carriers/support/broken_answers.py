@@ -4,16 +4,7 @@ import socket
 import zlib
 from itertools import repeat
 
-from tests.carriers.support.servers import (
-    LABEL,
-    MULTIPART,
-    START,
-    Play,
-    answer_file,
-    dripping,
-    http,
-    once,
-)
+from tests.carriers.support.servers import LABEL, MULTIPART, START, Play, answer_file, dripping, http, once
 
 MEGABYTE = bytes(1024 * 1024)
 ENDLESS = 10_000  # times, which nobody reads

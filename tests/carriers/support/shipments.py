@@ -15,10 +15,7 @@ from carriers.shipment import Credentials, Customs, CustomsItem, Package, Party,
 
 MONDAY = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 SATURDAY_IN_PARIS = datetime(2026, 3, 6, 23, 30, tzinfo=UTC)  # still Friday in London
-CREDENTIALS = {
-    "alpha": Credentials("19869502", "255562"),
-    "beta": Credentials("804735", "s3cret-Pass"),
-}
+CREDENTIALS = {"alpha": Credentials("19869502", "255562"), "beta": Credentials("804735", "s3cret-Pass")}
 BOTH = pytest.mark.parametrize("carrier", CARRIERS)
 PRODUCT = {"alpha": "alpha-13", "beta": "beta"}  # one without special rules for each carrier
 LENIENT = Limits(timeout_s=60.0, failure_threshold=10**9)

@@ -7,15 +7,7 @@ import requests
 
 from carriers.sandbox.alpha.shipping import as_accepted
 from carriers.sandbox.server import SandboxServer
-from tests.carriers.sandbox.alpha.orders import (
-    RECIPIENT,
-    REF,
-    SKYBILL,
-    alpha_buy,
-    alpha_order,
-    product,
-    to,
-)
+from tests.carriers.sandbox.alpha.orders import RECIPIENT, REF, SKYBILL, alpha_buy, alpha_order, product, to
 from tests.carriers.sandbox.changes import Changes
 from tests.carriers.sandbox.control import TIMEOUT_S, get, ledger
 
