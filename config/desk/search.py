@@ -121,10 +121,6 @@ class Search:
         record_search(self.text, shown if self.is_personal else (), hits=len(self.hits), by=by)
 
 
-def may_search(request: HttpRequest) -> bool:
-    return any(site_admin(model).has_view_permission(request) for model in (Parcel, ShippingLabel))
-
-
 def site_admin(model: type[Model]) -> Any:
     return admin.site.get_model_admin(model)
 
@@ -132,7 +128,7 @@ def site_admin(model: type[Model]) -> Any:
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
     """Open the page of the only hit, list several, or say what was looked for."""
-    if not may_search(request):
+    if not any(site_admin(model).has_view_permission(request) for model in (Parcel, ShippingLabel)):
         raise PermissionDenied
     if is_list(typed := request.GET.get("q", "")[:MAX_LIST_LENGTH]):
         return look_up_typed(request, typed)

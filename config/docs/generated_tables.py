@@ -87,10 +87,6 @@ def cause_of_any_carrier(entry: ErrorEntry) -> str:
     return cause[0].upper() + cause[1:]
 
 
-def plain_errors() -> str:
-    return errors(PLAIN_ERRORS.values())
-
-
 def errors(found: Iterable[object]) -> str:
     return render_to_string("docs/errors.html", {"errors": found}).strip()
 
@@ -170,7 +166,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "products": products,
     "order-fields": order_fields,
     "codes": codes,
-    "plain-errors": plain_errors,
+    "plain-errors": partial(errors, PLAIN_ERRORS.values()),
     "provoked": provoked,
     "faults": faults,
     "alpha-purchase": partial(refusals, "alpha", "purchase"),

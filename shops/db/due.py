@@ -17,9 +17,9 @@ Group = TypeVar("Group")
 Row = TypeVar("Row")
 
 
-def is_due(now: datetime | Now, due_at: str = "due_at") -> Q:
+def is_due(now: datetime | Now) -> Q:
     """Return the condition of rows that are due and that no process has; `now` is the database's."""
-    return Q(**{f"{due_at}__lte": now}) & (Q(leased_until=None) | Q(leased_until__lte=now))
+    return Q(due_at__lte=now) & (Q(leased_until=None) | Q(leased_until__lte=now))
 
 
 class FirstIds(Subquery):

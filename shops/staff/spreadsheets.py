@@ -64,14 +64,6 @@ def text_in_csv(cell: Cell, reader: Reader) -> Any:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell
 
 
-def as_xlsx(titles: Sequence[str], rows: Rows, reader: Reader) -> Iterator[bytes]:
-    yield from workbook(titles, ([local(cell, reader) for cell in row] for row in rows))
-
-
-def local(cell: Cell, reader: Reader) -> Cell:
-    return cell.astimezone(reader.zone).replace(tzinfo=None) if isinstance(cell, datetime) else cell
-
-
 # --- XLSX ---
 
 MAX_SHEET_ROWS: Final = 1_048_576  # XLSX's own
@@ -130,9 +122,10 @@ class Sink:
         return taken
 
 
-def workbook(titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[bytes]:
+def as_xlsx(titles: Sequence[str], rows: Rows, reader: Reader) -> Iterator[bytes]:
     """Yield a workbook of numbers and texts, with as many sheets as the rows need; no text is ever a formula."""
-    sink, remaining, sheets = Sink(), iter(rows), 0
+    sink, sheets = Sink(), 0
+    remaining = iter([local(cell, reader) for cell in row] for row in rows)
     first: list[Sequence[Any]] = []
     with ZipFile(sink, "w", ZIP_DEFLATED, compresslevel=1) as book:  # type: ignore[call-overload]  # it needs no more than to write
         while not sheets or first:
@@ -145,6 +138,10 @@ def workbook(titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[b
         for name, text in frame(sheets):
             book.writestr(name, text)
     yield sink.take()
+
+
+def local(cell: Cell, reader: Reader) -> Cell:
+    return cell.astimezone(reader.zone).replace(tzinfo=None) if isinstance(cell, datetime) else cell
 
 
 def sheet(titles: Sequence[str], rows: Iterator[Sequence[Any]]) -> Iterator[str]:

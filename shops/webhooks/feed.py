@@ -60,7 +60,9 @@ def read(*, shop_id: str, after: str, event_type: str, limit: int) -> Feed:
     behind = Q() if after == NOW else start(rows, after, scope)
     if after == NOW or last is None:
         return Feed([], signed(end(last), scope), has_more=False)
-    wanted = rows.filter(behind, upto(last), **({"type": event_type} if event_type else {}))
+    until = Q(transaction_id__lt=last.transaction_id) | Q(id__lte=last.id)
+    of_type = {"type": event_type} if event_type else {}
+    wanted = rows.filter(behind, until, transaction_id__lte=last.transaction_id, **of_type)
     found = list(wanted.order_by("transaction_id", "id")[: limit + 1])
     if len(found) > limit:
         shown = found[:limit]
@@ -111,8 +113,3 @@ def start(rows: WebhookEventQuerySet, after: str, scope: str) -> Q:
     if is_lost or datetime.fromisoformat(complete_until) < kept_since:
         raise ApiError(EVENTS_GONE)
     return Q()
-
-
-def upto(last: WebhookEvent) -> Q:
-    earlier = Q(transaction_id__lt=last.transaction_id) | Q(id__lte=last.id)
-    return Q(transaction_id__lte=last.transaction_id) & earlier

@@ -81,7 +81,8 @@ def send(claim: Claim) -> Outcome:
     status: int | None = None
     try:
         status = post(claim)
-        reason = "" if status in SUCCESS else reason_of_status(status)
+        of_status = f"http_{status // 100}xx" if status in FAILURES else OTHER_REASON
+        reason = "" if status in SUCCESS else of_status
     except Exception as error:  # noqa: BLE001 - the libraries' errors on hostile bytes have no common base
         reason = reason_of(error)
     return Outcome(claim, status, reason, time.monotonic() - started_s)
@@ -115,10 +116,6 @@ def headers(claim: Claim) -> dict[str, str]:
         "webhook-timestamp": str(sent_at),
         "webhook-signature": sign(message_id, sent_at, claim.body, keys=keys),
     }
-
-
-def reason_of_status(status: int) -> str:
-    return f"http_{status // 100}xx" if status in FAILURES else OTHER_REASON
 
 
 def reason_of(error: Exception) -> str:
