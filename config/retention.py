@@ -16,7 +16,7 @@ from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.webhooks.feed import EVENTS_KEPT
 
-BATCH_SIZE = 500
+BATCH_SIZE = 500  # rows that are removed in a transaction
 
 
 class Kind(NamedTuple):
@@ -46,7 +46,7 @@ def kinds() -> list[Kind]:
 
 
 def apply_retention(
-    is_stopping: Callable[[], bool] = lambda: False, *, batch_size: int = BATCH_SIZE, is_dry_run: bool = False
+    is_stopping: Callable[[], bool] = lambda: False, *, is_dry_run: bool = False
 ) -> Iterator[tuple[Kind, int]]:
     """Remove what is too old, and yield each kind with the number removed; begin no kind when stopping.
 
@@ -59,7 +59,7 @@ def apply_retention(
         count = 0
         if kind.days is not None:
             before = now - timedelta(days=kind.days)
-            count = kind.remove(before=before, batch_size=batch_size, is_dry_run=is_dry_run)
+            count = kind.remove(before=before, batch_size=BATCH_SIZE, is_dry_run=is_dry_run)
         if count and not is_dry_run:
             record(Action.REMOVED, kind=kind.name, count=count, kept_days=kind.days)
         yield kind, count

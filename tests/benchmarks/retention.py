@@ -1,4 +1,4 @@
-"""The retention benchmark: ``python -m tests.benchmarks.retention [--parcels N] [--batch N]``.
+"""The retention benchmark: ``python -m tests.benchmarks.retention [--parcels N]``.
 
 It measures the cost of removing data by age, and its effect on look-ups, on a PostgreSQL of its own with parcels of up
 to 20 days. A process removes those older than 10 days while this one looks parcels up, one after the other. Then half
@@ -30,7 +30,7 @@ BASELINE = 5_000  # look-ups
 
 
 def main() -> None:
-    options = read_options(__doc__, parcels=200_000, batch="500")
+    options = read_options(__doc__, parcels=200_000)
     with environment("postgresql", {"KEEP_PARCELS_DAYS": KEEP_DAYS}):
         from tests.benchmarks.parcels import load_parcels
 
@@ -38,7 +38,7 @@ def main() -> None:
         find_a_customer()
         print(f"look-ups alone:               {latencies(options.parcels, until=None)}")
         timed("apply_retention", "--dry-run").wait()
-        process = timed("apply_retention", "--batch", options.batch)
+        process = timed("apply_retention")
         print(f"look-ups during the removal:  {latencies(options.parcels, until=process)}")
         timed("apply_retention").wait()
         age_labels(options.parcels // 2)

@@ -68,12 +68,15 @@ def test_of_labels_only_keys_have_a_time_unless_a_setting_says_otherwise(own: Ca
 # --- PDFs ---
 
 
-def test_old_pdfs_are_removed_and_their_labels_stay(kept: str, own: Caller, settings: Settings) -> None:
+def test_old_pdfs_are_removed_and_their_labels_stay(
+    kept: str, own: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings.KEEP_LABEL_PDFS_DAYS = 30
     old, young = [LabelFactory(shop=own.shop, days_ago=31) for _ in range(3)], LabelFactory(shop=own.shop, days_ago=29)
     assert run("--dry-run")[-1] == "3 labels' PDFs"
     assert {storage.is_stored(label.pdf_key) for label in old} == {True}
-    assert run("--batch", "2")[-1] == "3 labels' PDFs"
+    monkeypatch.setattr("config.retention.BATCH_SIZE", 2)
+    assert run()[-1] == "3 labels' PDFs"
     assert {storage.is_stored(label.pdf_key) for label in old} == {False}
     assert storage.read(young.pdf_key) == PDF
     assert set(ShippingLabel.objects.filter(pdf_removed_at=None)) == {young}
@@ -149,6 +152,7 @@ def test_a_storage_that_is_down_leaves_the_pdfs_for_the_next_run(
 
 KILLED_BEFORE_THE_SIXTH_IS_RECORDED = """
 import os, signal
+from config import retention
 from django.core.management import call_command
 from labels.pdfs import storage
 remove, numbers = storage.remove, iter(range(1, 7))
@@ -157,7 +161,8 @@ def remove_and_die(label):
     if next(numbers) == 6:
         os.kill(os.getpid(), signal.SIGKILL)
 storage.remove = remove_and_die
-call_command("apply_retention", "--batch", "5")
+retention.BATCH_SIZE = 5
+call_command("apply_retention")
 """
 
 
@@ -214,7 +219,7 @@ def test_old_addresses_are_removed_and_what_was_bought_stays(
     old = LabelFactory(shop=own.shop, days_ago=31, state=state, tracking_numbers=["N"], **facts)
     young = LabelFactory(shop=own.shop, days_ago=29, state=state, **facts)
     before = {each["id"]: each for each in rows()}
-    assert run("--dry-run")[2] == run("--batch", "1")[2] == "1 labels' addresses"
+    assert run("--dry-run")[2] == run()[2] == "1 labels' addresses"
     after = {each["id"]: each for each in rows()}
     assert after[young.id] == before[young.id]
     nobody = dict.fromkeys(["firstName", "lastName", "address1", "city", "zip", "phone"], "") | {"countryCode": "FR"}

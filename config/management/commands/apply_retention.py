@@ -4,29 +4,22 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from config.retention import BATCH_SIZE, apply_retention
+from config.retention import apply_retention
 from labels.pdfs.storage import StorageError
 from shops.management import base
 
-MAX_BATCH_SIZE = 10_000
-
 
 class Command(base.Command):
-    """``apply_retention [--dry-run] [--batch N]``: safe to kill, and to run on several machines at once."""
+    """``apply_retention [--dry-run]``: safe to kill, and to run on several machines at once."""
 
     help = "Remove data that is older than the KEEP_..._DAYS settings allow; print the number of each kind."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dry-run", action="store_true", help="change nothing; print what would be removed")
-        parser.add_argument(
-            "--batch", type=int, default=BATCH_SIZE, metavar="N", help=f"rows a transaction (default: {BATCH_SIZE})"
-        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not 1 <= options["batch"] <= MAX_BATCH_SIZE:
-            raise CommandError(f"--batch: needs 1 to {MAX_BATCH_SIZE}")
         try:
-            for kind, count in apply_retention(batch_size=options["batch"], is_dry_run=options["dry_run"]):
+            for kind, count in apply_retention(is_dry_run=options["dry_run"]):
                 self.print(f"{count} {kind.name}{' (kept for ever)' if kind.days is None else ''}")
         except StorageError as error:
             raise CommandError(

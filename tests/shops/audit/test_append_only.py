@@ -40,7 +40,7 @@ def switched_off(trigger: str) -> Iterator[None]:
 def test_old_entries_are_removed_and_the_removal_is_on_record(settings: Settings) -> None:
     settings.KEEP_AUDIT_DAYS = 100
     kept, _ = entry_of(99), entry_of(101)
-    call_command("apply_retention", "--batch", "1")
+    call_command("apply_retention")
     removal, rest = AuditEntry.objects.all()
     assert rest == kept
     assert (removal.action, removal.details) == ("removed", {"kind": "audit entries", "count": 1, "kept_days": 100})
