@@ -17,7 +17,7 @@ from tests.models.label_world import Order, World
 from tests.support.api import Response
 
 FAULTS = {
-    "alpha": [None, "closemade", "close", "nolabel", "twin", "late", "38", "1", "html503", "collected"],
+    "alpha": [None, "closemade", "close", "nolabel", "twin", "late", "38", "1", "unnumbered", "collected"],
     "beta": [None, "closemade", "close", "nolabel", "html503", "30204", "30204@2", "closemade@2", "nolabel@2", "twin"],
 }
 PLACES = ["before the carrier", "after the carrier", "before the storage", "after the storage"]

@@ -1,8 +1,9 @@
 """The sentences of the design that hold of labels whatever happens; the carriers' ledger is the witness."""
 
 import json
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from labels.lifecycle.states import Event
 from labels.models import LabelState, ShippingLabel
 from shops.webhooks.models import WebhookEvent
 from tests.models.label_world import Order, World
@@ -10,6 +11,7 @@ from tests.support.paths import PARCELS, SHIPMENTS
 
 CANCELLATION = {LabelState.CANCELLING, "cancel_unknown"}
 OPEN = {LabelState.PURCHASING, LabelState.RECEIVED, LabelState.UNKNOWN, LabelState.INCOMPLETE}
+SETTLE_WAIT = timedelta(seconds=1800)
 
 
 class Oracle:
@@ -20,14 +22,13 @@ class Oracle:
         self.was_open: set[str] = set()  # labels whose purchase was not over when its request was
         self.restored: set[str] = set()  # labels that the database forgot, and that their shop has
         self.moved: set[str] = set()  # labels whose parcels were handed in while they were bought
-        self.settled_by_person: set[str] = set()
-        self.lost_key: set[str] = set()
         self.failed: set[str] = set()
         self.checked: dict[str, object] = {}  # of each label: its row and what was told of it
 
     def check(self) -> None:
         """Check the orders, and the labels that have changed since the last time."""
         rows, told = self.world.rows(), self.world.told()
+        self.given = {label_id for wanted in self.world.orders for label_id in wanted.given}
         for wanted in self.world.orders:
             self.check_order(wanted, [row for row in rows if row.order_id == wanted.id])
         for row in rows:
@@ -50,13 +51,20 @@ class Oracle:
         if row.state == LabelState.FAILED:
             self.failed.add(row.id)
             assert row.idempotency_key is None, "nothing was made, and the key is not free"
+            assert row.id not in self.given, "the shop has the label, and it is not made"
+            is_early = row.finished_at and row.finished_at - row.created_at < SETTLE_WAIT
+            assert row.last_event != Event.SETTLED or not is_early, "settled before its wait is over"
+            unknown = {*self.world.live(row)} - {*row.tracking_numbers}
+            assert row.carrier_code == "beta" or not unknown, f"not made, it says, and alpha has {unknown}"
             assert not row.error_code.endswith("OUTCOME_UNKNOWN"), "a settled order says that it is unknown"
             assert "same Idempotency-Key" not in row.error_message, "a settled order asks for its old key"
-        elif row.id not in self.failed | self.lost_key:
+        elif row.id not in self.failed:
             assert row.idempotency_key is not None, f"the key is free, and the label is {row.state}"
+        status = self.world.buyer.get(f"{SHIPMENTS}/{row.id}").status_code
+        assert status == (200 if row.state == LabelState.GENERATED else 404), f"{row.state}, and the API says {status}"
         if row.state == LabelState.GENERATED:
             self.check_bought(row)
-        if row.state == LabelState.CANCELLED and row.id not in self.settled_by_person:
+        if row.state == LabelState.CANCELLED:
             assert row.carrier_code == "beta" or not self.world.live_own(row), "cancelled here, and not at the carrier"
         if row.id in self.moved:
             assert row.state == LabelState.GENERATED, f"handed in, and {row.state}"
@@ -69,7 +77,6 @@ class Oracle:
         assert set(numbers) <= made, "a number that was not made"
         if row.carrier_code == "alpha":
             assert set(numbers) <= set(self.world.live(row)), "bought, and cancelled at the carrier"
-        assert self.world.buyer.get(f"{SHIPMENTS}/{row.id}").status_code == 200
         for number in numbers:
             found = self.world.buyer.get(PARCELS + number)
             assert found.status_code == 200, f"no parcel with {number}"
@@ -118,6 +125,9 @@ class Oracle:
         for number in self.world.live(row):
             assert number in known or number in (row.staff_notice or ""), f"{number} is paid for, and nobody knows it"
             is_sold = row.state == LabelState.GENERATED and number in row.tracking_numbers
-            assert is_sold or is_noticed or row.id in self.settled_by_person, f"{number} is paid for: {row.state}"
+            assert is_sold or is_noticed, f"{number} is paid for: {row.state}"
+        made = {*self.world.live(row)}
+        is_fetchable = row.reservation_number and len(made) == len(row.weights_kg)
+        assert row.state not in OPEN or (self.world.made(row) and not is_fetchable), "the carrier knows, and it is open"
         has_all = len(set(row.tracking_numbers)) == len(row.weights_kg) and row.pdf is not None
         assert row.state not in OPEN or not has_all, "all PDFs and numbers came, and a person has to decide"

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
 from tests.labels.interruptions import CANCEL
+from tests.models.label_carriers import behind
 from tests.models.label_life import ANSWERS, FAULTS, KILLS, PLACES, QUESTIONS, LabelLife, numbers
 from tests.models.label_ways import Way, ways
 
@@ -58,13 +59,31 @@ class LabelStories(LabelLife):
         self.let_pass(seconds)
         self.mark_as_not_made(which=NEWEST)
 
-    @rule(carrier=carriers, count=counts, fault=faults)
-    def find_nothing(self, carrier: str, count: int, fault: int) -> None:
-        """An order goes wrong, and its carrier's search has found one that was made since, so it is believed."""
-        self.order(carrier=carrier, count=count, fault=fault, place=None)
+    @precondition(lambda self: self.world.suspended is None)
+    @rule(count=counts, fault=faults)
+    def find_nothing(self, count: int, fault: int) -> None:
+        """An order goes wrong among others, and alpha's search is late with it, or behind, or has nothing to find."""
+        self.order(carrier="alpha", count=1, fault=0, place=None)
+        self.order_elsewhere(carrier="alpha", count=count, place="before the carrier")
+        self.order(carrier="alpha", count=1, fault=0, place=None)
+        known = len(self.world.sandbox.made())
+        with self.world.failing(self.fault("alpha", fault)):
+            self.resume()
         self.let_pass(2000)
-        self.order(carrier=carrier, count=1, fault=0, place=None)
+        for carrier in ("beta", "alpha"):
+            self.order(carrier=carrier, count=1, fault=0, place=None)
         self.reconcile(question=None, is_blind=False, place=None)
+        self.let_pass(2000)
+        with behind(self.world.sandbox, known):
+            self.reconcile(question=None, is_blind=False, place=None)
+        self.let_pass(400)
+        self.reconcile(question=None, is_blind=False, place=None)
+
+    @rule(carrier=carriers, count=counts)
+    def restore_order(self, carrier: str, count: int) -> None:
+        """A shop has a label that the database forgets."""
+        self.order(carrier=carrier, count=count, fault=0, place=None)
+        self.restore(which=NEWEST)
 
     @rule(count=st.integers(2, 3), left_out=st.integers(0, 2), is_adopted=st.booleans())
     def refuse_part(self, count: int, left_out: int, is_adopted: bool) -> None:

@@ -1,7 +1,7 @@
 """Ways to the rows of the table of a label's states: a story begins with some of them, then goes on at random.
 
 So a row that a walk at random seldom meets is met as often as any other. A way is a rule of the stories with its
-arguments. Three rows need none: each order is bought and stored, and each cancellation is asked for.
+arguments. One row needs none: each cancellation is asked for.
 """
 
 from typing import Any
@@ -31,6 +31,8 @@ def after(carrier: str, *faults: str | None) -> dict[str, Any]:
 
 
 WAYS: dict[Event, st.SearchStrategy[Way]] = {
+    Event.BOUGHT: way("settle", **NOTHING_ELSE, **after("alpha", "unnumbered", "nolabel"), seconds=400),
+    Event.STORED: way("restore_order", carrier=["alpha", "beta"]),
     Event.REFUSED: way("order", **after("alpha", "38", "1"), place=None)
     | way("order", **after("beta", "30204"), place=None),
     Event.UNANSWERED: way("order", **after("alpha", "close", "closemade", "late"), place=None),
@@ -47,7 +49,7 @@ WAYS: dict[Event, st.SearchStrategy[Way]] = {
         **after("alpha", "closemade"),
         seconds=LONG_S,
     ),
-    Event.NOT_FOUND: way("find_nothing", **after("alpha", "close")),
+    Event.NOT_FOUND: way("find_nothing", fault=[FAULTS["alpha"].index(each) for each in ("close", "late")]),
     Event.VOIDED: way("settle", **NOTHING_ELSE, **after("alpha", "closemade", "late"), seconds=LONG_S),
     Event.SETTLED: way("settle", **NOTHING_ELSE, **after("beta", "close", "closemade", "nolabel"), seconds=LONG_S),
     Event.ANSWERED_LATE: way(
@@ -73,6 +75,6 @@ WAYS: dict[Event, st.SearchStrategy[Way]] = {
 # A way's end may be another row, as the stories before it leave the world: these are drawn more often.
 RARE = [
     *(Event.CANCELLED, Event.CANCEL_REFUSED, Event.HANDED_IN, Event.MARKED_KEPT),
-    *[Event.INTERRUPTED, Event.MARKED_CANCELLED] * 3,
+    *[Event.STORED, Event.INTERRUPTED, Event.NOT_FOUND, Event.MARKED_CANCELLED] * 3,
 ]
 ways = st.lists(st.sampled_from([*WAYS, *RARE]).flatmap(WAYS.__getitem__), min_size=1, max_size=12)

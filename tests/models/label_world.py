@@ -1,7 +1,7 @@
 """The world of a label's life: a shop, both carriers over HTTP, a storage and a person, and what can go wrong."""
 
 import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -24,15 +24,17 @@ from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
 from parcels.models import Parcel
 from shops.contracts import clients
+from shops.contracts.models import CarrierContract
 from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import CONTROL, Sandbox
 from tests.labels.interruptions import pass_time
-from tests.labels.orders import order, post
+from tests.labels.orders import ACCOUNT, order, post
 from tests.models.interruptions import Commits, Killed, die
+from tests.models.label_carriers import age, without_a_number
 from tests.support.api import Caller, Response
 from tests.support.tracking import record
 
-JOIN_TIMEOUT_S = 60
+JOIN_TIMEOUT_S, HOUR_S = 60, 3600
 LINKED = {"alpha": "alpha-13", "beta": "beta_domicile_sans_signature_outre_mer"}
 
 
@@ -63,8 +65,8 @@ class World:
         self.buyer, self.sandbox, self.folder = buyer, sandbox, folder
         self.person = User.objects.create_user("ada")
         self.own = threading.local()  # the interruption that is planned for a thread
-        self.seen: Counter[tuple[str, str]] = Counter()
-        self.is_merging = True
+        self.is_merging, self.is_unnumbered = True, False
+        CarrierContract.objects.update(account_number=ACCOUNT["alpha"])  # that of beta may be the same
         self.commits = Commits(monkeypatch)
         self.patch(monkeypatch)
         self.restart()
@@ -81,7 +83,7 @@ class World:
             self.reach("before the carrier")
             answer = send(*args)
             self.reach("after the carrier")
-            return answer
+            return without_a_number(answer) if self.is_unnumbered else answer
 
         def storing(*args: Any) -> None:
             self.reach("before the storage")
@@ -159,14 +161,21 @@ class World:
 
     @contextmanager
     def failing(self, fault: str | None, **facts: Any) -> Iterator[None]:
-        """Let the carrier fail once, in a way such as `closemade` or, for beta's second parcel, `30204@2`."""
-        if fault:
-            name, _, rank = fault.partition("@")
-            self.sandbox.arm(name, count=1, **facts, **({"rank": int(rank)} if rank else {}))
+        """Let the carrier fail once, in a way such as `closemade` or, for beta's second parcel, `30204@2`.
+
+        `unnumbered` is an answer of alpha in which a parcel has no number; what is `late` is found after an hour.
+        """
+        name, _, rank = (fault or "").partition("@")
+        self.is_unnumbered = name == "unnumbered"
+        facts |= {"rank": int(rank)} if rank else {}
+        facts |= {"delay_s": HOUR_S} if name == "late" else {}
+        if fault and not self.is_unnumbered:
+            self.sandbox.arm(name, count=1, **facts)
         try:
             yield
         finally:
             self.sandbox.disarm()
+            self.is_unnumbered = False
 
     def close_storage(self) -> None:
         if not self.folder.is_file():
@@ -190,9 +199,7 @@ class World:
     def pass_time(self, seconds: float) -> None:
         pass_time(seconds)
         clients.client.cache_clear()  # circuit breakers have closed
-        if seconds >= 3600:
-            for parcel in self.sandbox.made():
-                object.__setattr__(parcel, "findable_at_s", 0)  # the hour is over
+        age(self.sandbox.made(), seconds)
 
     # --- What people and machines do ---
 
