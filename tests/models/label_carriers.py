@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from carriers.http.messages import Answer
+from carriers.http.transport import Answer
 from carriers.sandbox.parcel import Purchase
 from tests.labels.conftest import Sandbox
 
