@@ -21,18 +21,21 @@ T = TypeVar("T")
 
 
 def all_of(*makers: Callable[[], T]) -> list[T]:
-    """Return the result of each; if some raise Rejected, raise the first error with the texts of the others added."""
+    """Return the result of each; if some raise Rejected, raise the first error with the texts of the others added.
+
+    Several parcels may be refused for one field of the order: it is named once.
+    """
     made: list[T] = []
-    refusals: list[Rejected] = []
+    refusals: dict[str, Rejected] = {}
     for make in makers:
         try:
             made.append(make())
         except Rejected as error:
-            refusals.append(error)
+            refusals.setdefault(str(error), error)
     if refusals:
-        first, *others = refusals
+        first, *others = refusals.values()
         refusal = type(first)(first.carrier, ". ".join([first.detail, *map(str, others)]), field=first.field)
-        refusal.merged = tuple(each for error in refusals for each in error.each)
+        refusal.merged = tuple(each for error in refusals.values() for each in error.each)
         raise refusal
     return made
 

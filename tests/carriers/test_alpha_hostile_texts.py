@@ -102,8 +102,7 @@ def check(sandbox: SandboxServer, alpha: Carrier, texts: dict[str, Any]) -> bool
     sender = expected("originAddress", "shipper", texts["sender"])
     recipient = expected("destinationAddress", "recipient", texts["recipient"])
     references = list(expected_references(texts["references"], texts["reference"]))
-    of_references = next((paths for _, paths in references if paths), set[str]())  # the first is named
-    faults = sender.faults | recipient.faults | of_references
+    faults = (sender.faults | recipient.faults).union(*(paths for _, paths in references))
     ordered = order(
         "alpha-13",
         sender=texts["sender"],
