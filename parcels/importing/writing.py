@@ -37,7 +37,7 @@ KEPT_FIELDS = {"id", "shop", "imported_at", "taken_by", "taken_at", "notes"}
 UPDATED_FIELDS = tuple(f.name for f in Parcel._meta.concrete_fields if f.name not in KEPT_FIELDS and not f.generated)
 COMPARED_FIELDS = tuple(name for name in UPDATED_FIELDS if name != "search_words")  # which are made of others
 compared = attrgetter(*COMPARED_FIELDS)
-OTHERS_FIELDS = ("id", "shop_id", "imported_at", "created_at", "updated_at", "are_texts_erased")
+OTHERS_FIELDS = ("id", "shop_id", "imported_at", "created_at", "updated_at", "are_texts_erased", "is_withdrawn")
 BEFORE_FIELDS = ("id", "shop_id", "imported_at", *COMPARED_FIELDS)
 # What an import can change of a number's row.
 NUMBER_FIELDS = (
@@ -207,6 +207,10 @@ class Batch:
         """Tell if no import of its parcel names a label's number."""
         return row.is_added or self.parcel_of(row).imported_at is None
 
+    def is_replaced(self, parcel: Parcel) -> bool:
+        """Tell if a parcel is a label's alone, now without it; a cancelled one stays for numbers that it still has."""
+        return parcel.imported_at is None and not (parcel.is_withdrawn and self.numbers[parcel.id])
+
     def naming(self) -> defaultdict[str, list[Parcel]]:
         """Find the parcels whose imports name each number."""
         found: defaultdict[str, list[Parcel]] = defaultdict(list)
@@ -284,7 +288,7 @@ class Batch:
         rows = [row for row in self.changed.values() if row.pk not in self.gone]
         bulk.save(sorted(rows, key=lambda row: row.pk), NUMBER_FIELDS)
         touched = [each for each in self.others.values() if each.id in self.touched]
-        Parcel.objects.filter(id__in=[each.id for each in touched if each.imported_at is None]).delete()
+        Parcel.objects.filter(id__in=[each.id for each in touched if self.is_replaced(each)]).delete()
         erased = Parcel.objects.filter(id__in=[each.id for each in touched if each.are_texts_erased])
         erased.update(are_texts_erased=True)
         both = [(self.parcels[each.id], each) for each in self.before.values()]

@@ -387,6 +387,22 @@ def test_a_labels_number_that_two_parcels_name_is_on_the_newer_one_and_holds_tha
     assert (status_of(own, "N1"), status_of(own, "N2")) == ("DELIVERED", "FULFILLED")
 
 
+def test_each_number_of_a_cancelled_label_holds_nothing_back_on_the_parcels_that_imports_name_it_for(
+    own: Caller,
+) -> None:
+    imported(own, None, None, id="label", trackingNumbers=["N1", "N2"], carrierCode="alpha")
+    TrackingNumber.objects.update(state=NumberState.CANCELLED, label="label")
+    Parcel.objects.update(imported_at=None, is_withdrawn=True)
+    for number in ("N1", "N2"):
+        other = f"{number} later"
+        imported(own, None, None, id=other, trackingId=other, trackingNumbers=[other, number], carrierCode="alpha")
+        assert own.look_up(number).json()["id"] == other
+        hear(S.DELIVERED, 2, code="D", parcel=other, number=other)
+        hear(S.FULFILLED, 3, code="DC", parcel=other, number=number)
+        assert status_of(own, number) == "DELIVERED"
+    assert not Parcel.objects.filter(id="label").exists()
+
+
 def test_an_import_moves_the_time_of_a_parcel_that_a_label_took_ahead_of_the_shops_own(own: Caller) -> None:
     """A number that came with a label and left again moved `updatedAt` beyond what the shop gives next."""
     line = ParcelLineFactory(id="P1", trackingId="N1", trackingNumbers=["N1"], updatedAt=ms(47), carrierCode="alpha")
