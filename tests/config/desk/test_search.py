@@ -15,6 +15,7 @@ from shops.staff.audit.recording import customer_digests
 from tests.labels.factories import LabelFactory
 from tests.labels.orders import RECIPIENT
 from tests.support.api import Response, logged_in
+from tests.support.cases import in_one_test
 from tests.support.factories import DestinationFactory, ShopFactory, import_parcel
 
 SEARCH = "/admin/search/"
@@ -74,19 +75,16 @@ def test_one_hit_opens_its_page(staff: Client, shop: Shop) -> None:
         assert (answer.status_code, answer.get("Location")) == (302, PARCEL.format("parcel-1")), text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("0RCABCDEFGHIJKL", "0rcabcdefghijkl", "0RCAB", "Cmd-7", "Cmd", "8r0", "8R0001"),
-        *("le goff", "Anaïs Le Gof", "29200", "anais@m", "0619724389"),
-    ],
-)
-def test_a_label_that_is_no_parcel_is_found_too(staff: Client, shop: Shop, text: str) -> None:
+def test_a_label_that_is_no_parcel_is_found_too(staff: Client, shop: Shop) -> None:
     to = somebody(phone="+33619724389", email="anais@mail.example")
     label = {"id": "0RCABCDEFGHIJKL", "state": "incomplete", "order_id": "Cmd-7", "tracking_numbers": ["8R0001"]}
     LabelFactory(shop=shop, recipient=to, **label)
     LabelFactory(shop=shop, state="failed", order_id="5", recipient=RECIPIENT | {"zip": "1000", "lastName": "Roy"})
-    assert find(staff, text)["Location"] == LABEL.format("0RCABCDEFGHIJKL")
+    for text in (
+        *("0RCABCDEFGHIJKL", "0rcabcdefghijkl", "0RCAB", "Cmd-7", "Cmd", "8r0", "8R0001"),
+        *("le goff", "Anaïs Le Gof", "29200", "anais@m", "0619724389"),
+    ):
+        assert find(staff, text).get("Location") == LABEL.format("0RCABCDEFGHIJKL"), text
 
 
 def test_a_label_and_its_parcel_are_one_hit_with_the_parcels_page(staff: Client, shop: Shop) -> None:
@@ -173,9 +171,7 @@ def test_each_may_search_what_they_may_see(shop: Shop) -> None:
     assert "desk-search" not in nobody.get("/admin/").text
 
 
-@pytest.mark.parametrize(
-    "text", ["100%", "_", "'; --", "x" * 10_000, "\u202e", "🦉", '"', "\\", "':*", "a & b | !c", "@"]
-)
+@in_one_test("text", ["100%", "_", "'; --", "x" * 10_000, "\u202e", "🦉", '"', "\\", "':*", "a & b | !c", "@"])
 def test_any_text_can_be_searched_for(staff: Client, shop: Shop, text: str) -> None:
     import_parcel(shop)
     LabelFactory(shop=shop)

@@ -16,26 +16,11 @@ from shops.staff import base
 from shops.staff.days import start_of
 from tests.parcels.admin.pages import DAY_MS, NOON_MS, PARCELS, listed
 from tests.support.api import query_count
+from tests.support.cases import in_one_test
 from tests.support.factories import EventFactory, ParcelLineFactory, ShopFactory, import_lines, import_parcel
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "XU1FR",  # the primary number
-        "XU2FR",  # any other
-        "xu2fr",
-        "  XU1FR\t",
-        "xu 1 fr",
-        "#1000",
-        "1000",
-        "Zoe@Example.com",
-        "zoe@example.com",
-        "ZOE@EXAMPLE.COM",
-        "P1",
-    ],
-)
-def test_one_box_finds_by_number_order_email_and_id(staff: Client, shop: Shop, text: str) -> None:
+def test_one_box_finds_by_number_order_email_and_id(staff: Client, shop: Shop) -> None:
     import_parcel(
         shop,
         id="P1",
@@ -45,7 +30,9 @@ def test_one_box_finds_by_number_order_email_and_id(staff: Client, shop: Shop, t
         customerEmail="zoe@example.com",
     )
     import_parcel(shop, id="P2", orderNumber="#10000", customerEmail="other.zoe@example.com")
-    assert listed(staff, q=text) == ["P1"]
+    numbers = ("XU1FR", "XU2FR", "xu2fr", "  XU1FR\t", "xu 1 fr")  # the first is the primary one
+    for text in (*numbers, "#1000", "1000", "Zoe@Example.com", "zoe@example.com", "ZOE@EXAMPLE.COM", "P1"):
+        assert listed(staff, q=text) == ["P1"], text
 
 
 @pytest.mark.parametrize("column", ["id", "orderId", "orderNumber"])
@@ -74,7 +61,7 @@ def test_a_search_spans_shops_and_kinds_and_lists_the_newest_first(staff: Client
     assert listed(staff, q="77", shop__id__exact=shop.id) == ["P4", "77", "P1"]
 
 
-@pytest.mark.parametrize("text", ["100%", "_", "'; --", "x" * 10_000, "\u202e", "🦉", '"', "\\"])
+@in_one_test("text", ["100%", "_", "'; --", "x" * 10_000, "\u202e", "🦉", '"', "\\"])
 def test_any_text_can_be_searched_for(staff: Client, shop: Shop, text: str) -> None:
     import_parcel(shop)
     assert listed(staff, q=text) == []
