@@ -1,4 +1,4 @@
-"""An Idempotency-Key after a failure: released, unknown, or finished later, and never bought twice."""
+"""An Idempotency-Key after a failure: unknown, or finished later, and never bought twice."""
 
 from datetime import timedelta
 from typing import Any
@@ -8,43 +8,10 @@ from django.utils import timezone
 
 from labels.models import LabelState, ShippingLabel
 from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
-from tests.labels.orders import PRODUCT, order, post
+from tests.labels.orders import order, post
 from tests.support.api import Caller, client
 
-BETA = PRODUCT["beta"]
 DEADLINE_S = 60
-
-
-@pytest.mark.parametrize(
-    ("product_code", "fault"),
-    [("alpha-13", "33"), (BETA, "30204"), (BETA, "json500"), (BETA, "flat500"), (BETA, "contract")],
-)
-def test_a_failure_in_which_nothing_was_made_releases_the_key(
-    product_code: str, fault: str, buyer: Caller, sandbox: Sandbox
-) -> None:
-    sandbox.arm(fault, count=1)
-    assert post(buyer, order(product_code), key="k").status_code in {400, 502}
-    failed = row()
-    assert (failed.state, failed.idempotency_key) == (LabelState.FAILED, None)
-    # The key is free again, for another body too.
-    second = post(buyer, order(product_code, orderId="another"), key="k")
-    assert second.status_code == 201
-    assert second.json()["id"] != failed.id
-    assert "Idempotent-Replayed" not in second.headers
-    assert len(sandbox.made()) == 1
-
-
-@pytest.mark.parametrize("product_code", PRODUCT.values())
-def test_after_an_unknown_outcome_the_key_answers_502_again_and_buys_nothing(
-    product_code: str, buyer: Caller, sandbox: Sandbox
-) -> None:
-    sandbox.arm("closemade", count=1)
-    code = f"{order(product_code)['carrierCode'].upper()}_OUTCOME_UNKNOWN"
-    said = {assert_coded(post(buyer, order(product_code), key="k"), 502, code) for _ in range(3)}
-    assert len(said) == 1
-    assert sandbox.calls() == 1
-    assert (row().state, row().idempotency_key) == (LabelState.UNKNOWN, "k")
-    assert_coded(post(buyer, order(product_code, orderId="another"), key="k"), 422, "IDEMPOTENCY_KEY_REUSED")
 
 
 def test_a_purchase_that_nobody_works_on_any_more_is_an_unknown_outcome(buyer: Caller, sandbox: Sandbox) -> None:

@@ -7,8 +7,8 @@ from labels.models import LabelState, ShippingLabel
 from labels.orders import shipment
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
-from tests.labels.conftest import CONTROL, Sandbox, assert_coded, row
-from tests.labels.interruptions import BETA, KEY, SEARCH, WAIT_S, buy_control, interrupt, pass_time
+from tests.labels.conftest import Sandbox, assert_coded, row
+from tests.labels.interruptions import BETA, KEY, SEARCH, WAIT_S, buy_control, pass_time
 from tests.labels.orders import order, post
 from tests.support.api import Caller
 
@@ -20,52 +20,6 @@ def make_late(label: ShippingLabel, sandbox: Sandbox) -> None:
     """Let alpha make the parcel of a purchase after all."""
     contract = CarrierContract.objects.get(carrier_code="alpha")
     clients.client("alpha", is_test=False).create_label(shipment(label, contract), contract.credentials)
-
-
-# --- Not found ---
-
-
-def test_not_found_is_not_believed_without_a_parcel_bought_since(buyer: Caller, sandbox: Sandbox) -> None:
-    buy_control(buyer)  # earlier
-    pass_time()
-    interrupt(buyer, sandbox, "close")
-    for _ in range(2):
-        pass_time(10 * WAIT_S)
-        assert reconcile() == {LabelState.UNKNOWN: 1}
-        assert_coded(post(buyer, order(), key=KEY), 502, "ALPHA_OUTCOME_UNKNOWN")
-    buy_control_since(buyer)
-    pass_time(400)
-    assert reconcile() == {LabelState.FAILED: 1}
-
-
-def buy_control_since(buyer: Caller) -> None:
-    ShippingLabel.objects.filter(order_id=CONTROL).update(state=LabelState.CANCELLED)  # it is none any more
-    buy_control(buyer)
-
-
-def test_not_found_is_not_believed_while_the_search_is_late(buyer: Caller, sandbox: Sandbox) -> None:
-    interrupt(buyer, sandbox, "closemade")
-    pass_time(WAIT_S + 1)
-    buy_control(buyer)
-    sandbox.arm("unfound", operation=SEARCH, delay_s=2 * WAIT_S)
-    for _ in range(2):
-        assert reconcile() == {LabelState.UNKNOWN: 1}
-        assert row().idempotency_key == KEY
-        pass_time(10 * WAIT_S)
-    sandbox.disarm()
-    assert reconcile() == {LabelState.FAILED: 1}
-    assert sandbox.is_cancelled(*sandbox.made(row().id))
-
-
-def test_a_control_is_of_the_same_carrier(buyer: Caller, sandbox: Sandbox) -> None:
-    interrupt(buyer, sandbox, "close")
-    pass_time(WAIT_S + 1)
-    post(buyer, order(BETA, orderId=CONTROL))
-    assert reconcile() == {LabelState.UNKNOWN: 1}
-    assert sandbox.questions() == 1
-
-
-# --- Failed, and asked about once more ---
 
 
 @pytest.mark.parametrize("code", FAILURES)

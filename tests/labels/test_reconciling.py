@@ -15,7 +15,6 @@ from tests.labels.interruptions import (
     BETA,
     CANCEL,
     KEY,
-    SEARCH,
     WAIT_S,
     as_if_killed,
     assert_bought,
@@ -25,12 +24,6 @@ from tests.labels.interruptions import (
 )
 from tests.labels.orders import order, post, weighing
 from tests.support.api import Caller
-
-
-def test_what_ended_without_an_answer_is_asked_about_at_once(buyer: Caller, sandbox: Sandbox) -> None:
-    interrupt(buyer, sandbox, "closemade")
-    assert reconcile() == {LabelState.FAILED: 1}
-    assert sandbox.is_cancelled(sandbox.made()[0])
 
 
 def test_a_parcel_too_young_to_be_cancelled_is_tried_again_for_an_hour(buyer: Caller, sandbox: Sandbox) -> None:
@@ -62,11 +55,10 @@ def test_of_several_parcels_those_cancelled_are_remembered(buyer: Caller, sandbo
     assert sandbox.questions() == asked + 2  # the search, and the one that is left
 
 
-@pytest.mark.parametrize("wait_s", [0.001, WAIT_S])
 def test_what_alpha_does_not_know_at_once_may_still_be_made(
-    wait_s: float, buyer: Caller, sandbox: Sandbox, settings: Settings
+    buyer: Caller, sandbox: Sandbox, settings: Settings
 ) -> None:
-    settings.RECONCILE_WAIT_S = wait_s
+    settings.RECONCILE_WAIT_S = 0.001
     interrupt(buyer, sandbox, "close")
     pass_time(settings.CARRIER_TIMEOUT + 1)
     buy_control(buyer)
@@ -144,27 +136,6 @@ def test_without_a_tracking_service_alpha_is_not_asked(buyer: Caller, sandbox: S
 # --- As many numbers as parcels, by whichever way ---
 
 
-@pytest.mark.parametrize("known", [[], ["XU1"], ["XU1", "XU1"]])
-def test_what_a_reservation_has_is_counted_before_it_is_a_label(
-    known: list[str], buyer: Caller, sandbox: Sandbox
-) -> None:
-    interrupt(buyer, sandbox, "nolabel", order(parcels=weighing(1, 2)))
-    ShippingLabel.objects.update(tracking_numbers=known)
-    assert reconcile() == {LabelState.GENERATED: 1}
-    assert_bought(buyer, sandbox)
-    assert row().tracking_numbers == [parcel.tracking_number for parcel in sandbox.made()]
-
-
-def test_a_label_with_too_few_numbers_is_a_persons(buyer: Caller, sandbox: Sandbox) -> None:
-    interrupt(buyer, sandbox, "nolabel", order(parcels=weighing(1, 2)))
-    ShippingLabel.objects.update(tracking_numbers=["XU1"])
-    sandbox.arm("unfound", operation=SEARCH, delay_s=10**6)
-    for _ in range(2):
-        assert reconcile() == {LabelState.UNKNOWN: 1}
-        pass_time(2 * WAIT_S)
-    assert list(ShippingLabel.objects.needing_decision()) == [row()]
-
-
 def test_a_reservations_number_that_no_column_holds_is_left_out(own: Caller) -> None:
     label = LabelFactory(shop=own.shop, carrier_code="alpha", state=LabelState.PURCHASING)
     outcomes.save_received(label, PurchasedLabel(("XU1",), {"XU1": b"%PDF-1.4"}, reservation_number="9" * 35))
@@ -192,13 +163,3 @@ def test_an_order_of_beta_settles_itself_after_half_an_hour(is_killed: bool, buy
     assert post(buyer, order(BETA), key=KEY).status_code == 201
     pass_time(100_000)
     assert reconcile() == {}
-
-
-def test_an_order_whose_pdf_is_stored_is_not_settled(buyer: Caller, sandbox: Sandbox) -> None:
-    """The database was restored to a moment at which the purchase was under way: the shop has the label."""
-    assert post(buyer, order(BETA), key=KEY).status_code == 201
-    as_if_killed()
-    for _ in range(2):
-        pass_time(4000)
-        assert reconcile() == {LabelState.UNKNOWN: 1}
-    assert list(ShippingLabel.objects.needing_decision()) == [row()]

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import pytest
 from django.test import Client
 
-from labels.admin.to_decide import next_step
 from labels.lifecycle.cancelling import record_cancelled
 from labels.lifecycle.reconciling import reconcile
 from labels.models import ShippingLabel
@@ -51,21 +50,6 @@ def adopted(sandbox: Sandbox, staff: Client, buyer: Caller) -> Adopted:
     label.refresh_from_db()
     assert (label.state, label.tracking_numbers, label.surplus_numbers) == ("label_generated", [kept], [left])
     return Adopted(label, left, buyer, sandbox)
-
-
-def test_it_is_cancelled_after_the_label_was(adopted: Adopted) -> None:
-    assert adopted.cancel() == 200
-    assert next_step(adopted.label, has_contract=True).text == "What was made beyond it is cancelled at"
-    adopted.reconcile()
-    assert adopted.label.state == "cancelled"
-    adopted.assert_rest_is_cancelled()
-
-
-def test_it_is_cancelled_though_the_label_is_not(adopted: Adopted) -> None:
-    assert adopted.cancel("3") == 409
-    adopted.reconcile()
-    assert adopted.label.state == "label_generated"
-    adopted.assert_rest_is_cancelled()
 
 
 @pytest.mark.parametrize(("outcome", "state"), [("kept", "label_generated"), ("cancelled", "cancelled")])

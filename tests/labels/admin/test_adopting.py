@@ -222,20 +222,6 @@ def test_a_part_of_what_was_ordered_is_adopted_and_told(sandbox: Sandbox, staff:
     assert len(PdfReader(io.BytesIO(download(replayed["labelUrl"]))).pages) > 1  # the label and its customs form
 
 
-def test_numbers_beyond_those_adopted_stay_on_the_row_and_are_cancelled(
-    sandbox: Sandbox, staff: Client, buyer: Caller
-) -> None:
-    label = bought_unknown(buyer, "alpha", NO_PDF, parcels=2)
-    kept, other = numbers_of(sandbox, label)
-    ShippingLabel.objects.update(weights_kg=["1"])  # as if one had been ordered
-    assert "Adopted." in decide(staff, label, "adopt", number_1=kept, pdf=upload(pdf_file())).text
-    assert reconcile() == {"label_generated": 1}
-    label.refresh_from_db()
-    assert (label.tracking_numbers, label.surplus_numbers, label.cancelled_numbers) == ([kept], [other], [other])
-    assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made()] == [False, True]
-    assert reconcile() == {}
-
-
 def test_a_number_beyond_those_adopted_that_cant_be_cancelled_is_a_notice(
     sandbox: Sandbox, staff: Client, buyer: Caller
 ) -> None:

@@ -84,19 +84,6 @@ def test_a_decision_from_another_site_is_refused(staff: Client, shop: Shop) -> N
     assert label.state == "unknown"
 
 
-def test_the_second_of_two_decisions_changes_nothing(shop: Shop) -> None:
-    label = LabelFactory(shop=shop, state="unknown")
-    first, second = (User.objects.create_user(name) for name in ("ada", "grace"))
-    decisions.mark_as_not_made(label=label, decided_by=first)  # both have read it as unknown
-    with pytest.raises(decisions.NotOpenError):
-        decisions.adopt(label=label, tracking_numbers=["6A1111"], pdf=pdf_file(), decided_by=second)
-    with pytest.raises(decisions.NotOpenError):
-        decisions.mark_as_not_made(label=label, decided_by=second)
-    label.refresh_from_db()
-    assert (label.state, label.decided_by) == ("failed", "ada")
-    assert len(changes()) == 1
-
-
 def test_of_two_at_the_same_moment_one_decides(transactional_db: None) -> None:
     shop = ShopFactory()
     users = [User.objects.create_user(name) for name in ("ada", "grace", "joan", "mary")]
