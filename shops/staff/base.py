@@ -6,9 +6,10 @@ from typing import Any, ClassVar, cast
 
 from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Page, Paginator
 from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce
@@ -77,6 +78,15 @@ class ModelAdmin(AuditedAdmin[Row]):
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         """Find a row by its key where an address names no field, as `?_to_field=` does."""
         return super().get_object(request, object_id, from_field or None)
+
+    def response_action(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse | None:
+        """Refuse a key that no row can have: a column of numbers can't be compared with it."""
+        try:
+            for key in request.POST.getlist(ACTION_CHECKBOX_NAME):
+                self.opts.pk.to_python(key)
+        except ValidationError as error:
+            raise DisallowedModelAdminLookup(gettext("There is no such object.")) from error
+        return super().response_action(request, *args, **kwargs)
 
     def facts(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         """Collect what the page of a row shows beside its fields."""

@@ -234,6 +234,12 @@ def test_any_text_in_the_address_of_a_form_has_a_proper_answer(staff: Client, qu
         assert staff.get(f"{form}add/?{query}").status_code == 200, form
 
 
+@pytest.mark.parametrize(("page", "action"), [("auth/user", "delete_selected"), ("shops/webhookdelivery", "replay")])
+def test_any_text_as_a_selected_row_has_a_proper_answer(staff: Client, page: str, action: str) -> None:
+    answer = staff.post(f"/admin/{page}/", {"action": action, "_selected_action": "x"})
+    assert answer.status_code == 400
+
+
 def test_a_link_to_a_new_token_chooses_its_shop(staff: Client, shop: Shop) -> None:
     answer = staff.get(f"{TOKENS}add/?shop={shop.id}&name=x")
     assert f'<option value="{shop.id}" selected' in answer.text
