@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from django.db.models import Model
+from django.utils.translation import gettext
 
 from labels.models import DepositSlip, ShippingLabel
 from shops.api.errors.coded import CODES
@@ -11,9 +12,9 @@ from shops.personal_data import Beside, Columns, Each, Kind, Members, Part, Valu
 
 
 def standard(label: Beside) -> str:
-    """Word a refusal by our table of errors."""
+    """Word a refusal by our table of errors, in the reader's language."""
     code = label.get("error_code", "")
-    return CODES[code].cause if code in CODES else ""
+    return gettext(CODES[code].cause) if code in CODES else ""
 
 
 NAME, CONTACT, ADDRESS = Value(Kind.NAME), Value(Kind.CONTACT), Value(Kind.ADDRESS)

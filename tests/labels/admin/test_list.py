@@ -18,6 +18,7 @@ from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.orders import RECIPIENT
 from tests.support.api import logged_in
 from tests.support.cases import in_one_test
+from tests.support.desk import FRENCH
 from tests.support.factories import AccessTokenFactory, ShopFactory
 
 
@@ -139,6 +140,13 @@ def test_the_list_says_why_and_is_filtered_by_it(staff: Client, shop: Shop) -> N
     assert listed(staff, reason="ALPHA_ADDRESS_REJECTED") == ["1"]
     assert listed(staff, reason="BETA_UNAVAILABLE") == ["2"]
     assert listed(staff, reason="ALPHA_UNAVAILABLE") == []
+
+
+def test_a_reason_that_is_masked_is_worded_in_the_readers_language(shop: Shop) -> None:
+    LabelFactory(shop=shop, state="failed", error_code="BETA_UNAVAILABLE", error_message="Closed, says Zoé.")
+    page = logged_in("view_shippinglabel").get(LABELS, headers=FRENCH).text
+    assert "beta est injoignable" in page
+    assert "Zoé" not in page
 
 
 def test_the_list_shows_the_weight_the_age_and_the_recipient_to_those_who_may_see_them(shop: Shop) -> None:
