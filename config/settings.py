@@ -159,7 +159,7 @@ EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_USER", ""), env.str("
 EMAIL_USE_SSL = EMAIL_PORT == 465  # noqa: PLR2004 - the port where TLS begins with the first byte (RFC 8314)
 EMAIL_USE_TLS = not EMAIL_USE_SSL  # STARTTLS
 EMAIL_TIMEOUT = 10  # seconds
-DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "")
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "", validate=validators.sender)
 ADMIN_URL = env.str("ADMIN_URL", "", validate=validators.base_url)  # start of the links in e-mails
 if EMAIL_HOST and not (DEFAULT_FROM_EMAIL and ADMIN_URL):
     raise EnvError('Environment variable "EMAIL_HOST" needs DEFAULT_FROM_EMAIL and ADMIN_URL')

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
+from email.utils import parseaddr
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
@@ -154,6 +155,12 @@ def check_extra(module: str) -> None:
         is_installed = False
     if not is_installed:
         raise ValidationError("needs packages that are not installed: see requirements-extras.txt")
+
+
+def sender(value: str) -> None:
+    """Refuse an address that no mail is sent from; a name may stand before it."""
+    if value and not (value.isprintable() and re.fullmatch(r"[^\s@]+@[^\s@]+", parseaddr(value)[1])):
+        raise ValidationError("needs an e-mail address, such as parcels@example.com")
 
 
 def base_url(value: str) -> None:

@@ -51,6 +51,7 @@ BAD: dict[str, Sequence[str | None]] = {
     ],
     "EMAIL_HOST": ["mail.example.com"],  # without a sender
     "EMAIL_PORT": ["0", "65536", "smtp"],
+    "DEFAULT_FROM_EMAIL": ["hunter2", "hunter2@", "a b@hunter2", "Parcels <hunter2>", "a@hunter2\n"],
     "ADMIN_URL": ["hunter2", "https://staff.example.com/?hunter2"],
     "OIDC_ROLES": ["logistics", "logistics=hunter2", "=Support", "logistics=Support,finance=superuser"],
     "DATABASE_URL": [

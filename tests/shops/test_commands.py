@@ -28,6 +28,7 @@ from shops.contracts.models import CarrierContract
 from shops.management.base import Command
 from shops.models import AccessToken, Shop
 from shops.staff.audit.models import AuditEntry
+from shops.webhooks.models import WebhookEndpoint
 from tests.shops.commands import call, run_here, standard_input
 from tests.support.api import Caller
 from tests.support.factories import AccessTokenFactory, ParcelLineFactory, ShopFactory
@@ -134,6 +135,15 @@ MAKING: dict[str, tuple[list[str], bytes]] = {
     "a reset": (["reset_second_factor", "ada"], b""),
     "parcels": (["import_parcels", "shop", "-"], orjson.dumps(ParcelLineFactory())),
 }
+
+
+@pytest.mark.parametrize("arguments", [["create_token", "shop"], ["create_webhook", "shop", "https://example.com/"]])
+def test_nothing_is_created_if_what_is_told_of_it_can_not_be_read(transactional_db: None, arguments: list[str]) -> None:
+    ShopFactory(id="shop")
+    code, _ = run_writing_to("2>/dev/full", *arguments)
+    assert code != 0
+    assert not AccessToken.objects.exists()
+    assert not WebhookEndpoint.objects.exists()
 
 
 @pytest.mark.parametrize(("output", "why"), [(">&-", "is closed"), (">/dev/full", "No space left on device")])

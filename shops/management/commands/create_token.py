@@ -40,5 +40,5 @@ class Command(base.Command):
             token, secret = AccessToken.issue(shop=shop, name=options["name"], expires_at=expires_at)
             record(Action.ADDED, token, changes=changes.of_new(token, "name", "expires_at"))
             self.print(secret)
-        told = f"That is token {token.id} of shop {shop.id}; it ends in {token.last_four}."
-        self.stderr.write(f"{told} Keep it; it is not shown again.")
+            told = f"That is token {token.id} of shop {shop.id}; it ends in {token.last_four}."
+            self.stderr.write(f"{told} Keep it; it is not shown again.")

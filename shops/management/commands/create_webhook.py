@@ -42,4 +42,4 @@ class Command(base.Command):
                 raise CommandError(f"SHOP_ID: {error}") from None
             record(Action.ADDED, endpoint, changes=changes.of_new(endpoint, "url", "event_types"))
             self.print(endpoint.id)
-        self.stderr.write(f"Its secret is {secret} - keep it; it is not shown again.")
+            self.stderr.write(f"Its secret is {secret} - keep it; it is not shown again.")
