@@ -16,12 +16,10 @@ from carriers.sandbox.state import State
 MOST_STEPS = 100
 OLDEST_S = 1e9
 Types = dict[str, tuple[type, ...]]
-# The fields of the endpoints' requests.
 _FAULT: Types = {
     "fault": (str, int), "carrier": (str,), "operation": (str,), "reference": (str,), "rank": (int,),
     "count": (int,), "delay_s": (int, float),
 }  # fmt: skip
-_MOVE: Types = {"tracking_number": (str,), "steps": (int,), "journey": (str,)}
 _FOREIGN: Types = {
     "carrier": (str,), "tracking_number": (str,), "journey": (str,), "age_s": (int, float), "pace": (int, float),
 }  # fmt: skip
@@ -71,7 +69,7 @@ def _answer_points(_: State, request: Request) -> Response:
 
 
 def _collect(state: State, request: Request) -> Response:
-    state.ledger.collect("alpha", _parcel_of(state, _given(_read(request), _MOVE), ("alpha",)).tracking_number)
+    state.ledger.collect("alpha", _parcel_of(state, _read(request), ["alpha"]).tracking_number)
     return json_response({})
 
 
@@ -88,32 +86,33 @@ def _arm(state: State, request: Request) -> Response:
 
 def read_armed_fault(content: Any) -> ArmedFault:
     """Read a fault from JSON; ControlError says what is wrong with it."""
-    given = _given(content, _FAULT)
-    _require(given.get("carrier") in (None, *BOTH), "carrier: alpha, beta or null")
-    fault = fault_named(str(given.pop("fault", "")), given.get("carrier"))
+    if not isinstance(content, dict):
+        raise ControlError("a JSON object is expected")
+    given = {name: value for name, value in content.items() if value is not None}
+    _require_types(given, _FAULT)
+    carrier = given.get("carrier")
+    if carrier not in (None, *BOTH):
+        raise ControlError("carrier: alpha, beta or null")
+    fault = fault_named(str(given.pop("fault", "")), carrier)
     if fault is None:
         raise ControlError("fault: this carrier has none of that name")
     return ArmedFault(fault, **given)
 
 
+def _require_types(content: dict[str, Any], types: Types) -> None:
+    for name, value in content.items():
+        if name not in types or isinstance(value, bool) or not isinstance(value, types[name]):
+            raise ControlError(f"{name}: unknown, or of the wrong type")
+
+
 def _answer_journey(state: State, request: Request) -> Response:
     """Send a parcel on another journey from here on."""
-    content = _given(_read(request), _MOVE)
-    return _changed(state, content, Change(time.time(), journey=_journey(content.get("journey", ""))))
+    return _changed(state, request, lambda content: Change(time.time(), journey=_journey(content)))
 
 
 def _answer_advance(state: State, request: Request) -> Response:
     """Let a parcel take its next steps now."""
-    content = _given(_read(request), _MOVE)
-    steps = content.get("steps", 1)
-    _require(1 <= steps <= MOST_STEPS, f"steps: a number from 1 to {MOST_STEPS}")
-    return _changed(state, content, Change(time.time(), steps=steps))
-
-
-def _changed(state: State, content: dict[str, Any], change: Change) -> Response:
-    parcel = _parcel_of(state, content, BOTH)
-    state.ledger.change(parcel, change)
-    return json_response({"events": [happening.step.event for happening in state.ledger.way(parcel).happened]})
+    return _changed(state, request, lambda content: Change(time.time(), steps=_steps(content)))
 
 
 def _answer_foreign(state: State, request: Request) -> Response:
@@ -124,23 +123,22 @@ def _answer_foreign(state: State, request: Request) -> Response:
     return json_response({"count": len(entered)}, 201)
 
 
-def _foreign(state: State, content: Any) -> Purchase:
-    given = _given(content, _FOREIGN)
-    carrier, number = given.get("carrier", ""), given.get("tracking_number", "")
-    _require(carrier in BOTH and number, "carrier: alpha or beta, and tracking_number: expected")
-    if state.ledger.purchase(carrier, number):
-        raise ControlError("tracking_number: there is such a parcel", 409)
-    age_s, pace = given.get("age_s", 0), given.get("pace", state.ledger.pace)
-    _require(0 <= age_s <= OLDEST_S and 0 < pace < math.inf, f"pace: above 0, age_s: from 0 to {OLDEST_S:g}")
-    made_at_s = time.time() - age_s
-    return Purchase(
-        carrier=carrier,
-        tracking_number=number,
-        made_at_s=made_at_s,
-        findable_at_s=made_at_s,
-        journey=_journey(given.get("journey", HOME)),
-        pace=float(pace),
-    )
+def _changed(state: State, request: Request, change_of: Callable[[dict[str, Any]], Change]) -> Response:
+    content = _read(request)
+    parcel = _parcel_of(state, content, BOTH)
+    state.ledger.change(parcel, change_of(content))
+    return json_response({"events": [happening.step.event for happening in state.ledger.way(parcel).happened]})
+
+
+def _parcel_of(state: State, content: Any, carriers: Iterable[str]) -> Purchase:
+    number = content.get("tracking_number") if isinstance(content, dict) else None
+    if not isinstance(number, str):
+        raise ControlError("tracking_number: expected")
+    found = (state.ledger.purchase(carrier, number) for carrier in carriers)
+    parcel = next((parcel for parcel in found if parcel), None)
+    if parcel is None:
+        raise ControlError("no such parcel", 404)
+    return parcel
 
 
 def _read(request: Request) -> Any:
@@ -150,34 +148,41 @@ def _read(request: Request) -> Any:
         raise ControlError("JSON is expected") from None
 
 
-def _given(content: Any, types: Types) -> dict[str, Any]:
-    """Return the fields of an object that are not null, each of its type."""
+def _journey(content: dict[str, Any]) -> str:
+    journey = content.get("journey")
+    if not isinstance(journey, str) or journey not in JOURNEYS:
+        raise ControlError(f"journey: one of {', '.join(JOURNEYS)}")
+    return journey
+
+
+def _steps(content: dict[str, Any]) -> int:
+    steps = content.get("steps", 1)
+    if not isinstance(steps, int) or isinstance(steps, bool) or not 1 <= steps <= MOST_STEPS:
+        raise ControlError(f"steps: a number from 1 to {MOST_STEPS}")
+    return steps
+
+
+def _foreign(state: State, content: Any) -> Purchase:
     if not isinstance(content, dict):
-        raise ControlError("a JSON object is expected")
-    given = {name: value for name, value in content.items() if value is not None}
-    for name, value in given.items():
-        is_right = name in types and isinstance(value, types[name]) and not isinstance(value, bool)
-        _require(is_right, f"{name}: unknown, or of the wrong type")
-    return given
-
-
-def _require(is_met: object, problem: str) -> None:
-    if not is_met:
-        raise ControlError(problem)
-
-
-def _journey(name: str) -> str:
-    _require(name in JOURNEYS, f"journey: one of {', '.join(JOURNEYS)}")
-    return name
-
-
-def _parcel_of(state: State, content: dict[str, Any], carriers: Iterable[str]) -> Purchase:
-    _require("tracking_number" in content, "tracking_number: expected")
-    found = (state.ledger.purchase(carrier, content["tracking_number"]) for carrier in carriers)
-    parcel = next((parcel for parcel in found if parcel), None)
-    if parcel is None:
-        raise ControlError("no such parcel", 404)
-    return parcel
+        raise ControlError("a JSON object, or a list of them, is expected")
+    _require_types(content, _FOREIGN)
+    carrier, number = content.get("carrier"), content.get("tracking_number")
+    if carrier not in BOTH or not number:
+        raise ControlError("carrier: alpha or beta, and tracking_number: expected")
+    if state.ledger.purchase(carrier, number):
+        raise ControlError("tracking_number: there is such a parcel", 409)
+    age_s, pace = content.get("age_s", 0), content.get("pace", state.ledger.pace)
+    if not (0 <= age_s <= OLDEST_S and 0 < pace < math.inf):
+        raise ControlError(f"pace: above 0, age_s: from 0 to {OLDEST_S:g}")
+    made_at_s = time.time() - age_s
+    return Purchase(
+        carrier=carrier,
+        tracking_number=number,
+        made_at_s=made_at_s,
+        findable_at_s=made_at_s,
+        journey=_journey({"journey": HOME, **content}),
+        pace=float(pace),
+    )
 
 
 _HANDLERS: dict[tuple[str, str], Callable[[State, Request], Response]] = {
