@@ -200,7 +200,7 @@ class LabelLife(RuleBasedStateMachine):
             return
         made, ordered = self.world.live(row), len(row.weights_kg)
         adopted = [*made, *[""] * ordered][:ordered]
-        if left_out < ordered > 1 and row.tracking_numbers:  # else a parcel that was made would be nobody's
+        if left_out < ordered > 1 and adopted[left_out] in row.tracking_numbers:  # else it would be nobody's
             adopted[left_out] = ""
         if any(adopted):
             self.decide(
