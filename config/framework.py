@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import orjson
 from django.templatetags.static import static
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -146,7 +145,7 @@ REST_FRAMEWORK = {
 
 REDIS_OPTIONS = {
     "pool_class": Pool,
-    "serializer": orjson,  # what is read makes no objects, as Django's own would
+    "serializer": "config.redis.counter.JsonSerializer",  # what is read makes no objects, as Django's own would
     "socket_timeout": 0.2,  # the deadline of a request's whole wait for the counter
     "retry": Retry(NoBackoff(), 0),
     # A new connection sends no commands that counting does not need.

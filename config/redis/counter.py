@@ -2,6 +2,7 @@
 
 from typing import Any, TypeVar
 
+import orjson
 import redis
 from django.core.cache.backends.redis import RedisCache
 from django.utils.functional import cached_property
@@ -9,6 +10,12 @@ from django.utils.functional import cached_property
 from carriers.http.connections import Deadline
 
 Answer = TypeVar("Answer", int, bytes)
+
+
+class JsonSerializer:
+    """Keeps values as JSON."""
+
+    dumps, loads = staticmethod(orjson.dumps), staticmethod(orjson.loads)
 
 
 class CountingRedisCache(RedisCache):
