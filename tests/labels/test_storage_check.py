@@ -139,7 +139,7 @@ def test_a_process_killed_while_it_stores_leaves_no_difference(
     label = LabelFactory(shop=own.shop, state="received")
     with monkeypatch.context() as patched:
         patched.setattr("labels.pdfs.folder.os.fsync", die)
-        patched.setattr(Path, "unlink", lambda *_, **__: None)
+        patched.setattr("labels.pdfs.folder.os.unlink", lambda *_, **__: None)
         with pytest.raises(SystemExit):
             storage.store(label, PDF)
     left = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
