@@ -244,4 +244,11 @@ class _TLSPool(urllib3.HTTPSConnectionPool):
     ConnectionCls = BoundedTLSConnection
 
 
-POOL_CLASSES: Final = {"http": _Pool, "https": _TLSPool}
+def pool_manager(ca_file: str, *, hosts: int, connections: int) -> urllib3.PoolManager:
+    """Return pools of bounded connections to so many hosts, which verify certificates, use no proxy and retry nothing.
+
+    Only the caller knows if a byte was sent (`Exchange.is_sent`).
+    """
+    manager = urllib3.PoolManager(hosts, maxsize=connections, retries=False, ssl_context=tls_context(ca_file))
+    manager.pool_classes_by_scheme = {"http": _Pool, "https": _TLSPool}
+    return manager

@@ -5,21 +5,18 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-import requests
 import urllib3
-from requests.adapters import HTTPAdapter
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.http.connections import (
     MAX_HEAD_BYTES,
-    POOL_CLASSES,
     AnswerTooLargeError,
     Deadline,
     Exchange,
-    tls_context,
+    pool_manager,
     within,
 )
 
@@ -102,28 +99,11 @@ class UnreadableError(ValueError):
         self.made_pdfs = made_pdfs or {}
 
 
-class _Adapter(HTTPAdapter):
-    """An adapter whose connections keep the exchange's deadline."""
-
-    def __init__(self, ca_file: str, pool_size: int) -> None:
-        self._ca_file = ca_file
-        # No retries below this module: only here is it known if a byte was sent.
-        super().__init__(pool_connections=2, pool_maxsize=pool_size, max_retries=0)
-
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        """Build the pools of this package's connections."""
-        super().init_poolmanager(*args, ssl_context=tls_context(self._ca_file), **kwargs)
-        self.poolmanager.pool_classes_by_scheme = POOL_CLASSES
-
-    def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
-        """Do nothing: the TLS context always verifies, whatever the caller asks for."""
-
-
 class Transport:
     """The connections to one carrier, shared by all threads of a process.
 
-    Requests bypass `requests.Session`, which would share cookies between shops, use proxies and netrc from the
-    environment, and follow redirects with credentials.
+    They share no cookies between shops, use no proxy or netrc of the environment, and follow no redirect, which would
+    take the credentials along.
     """
 
     def __init__(
@@ -133,7 +113,7 @@ class Transport:
         pool_size: int = 10,
         max_answer_bytes: int = MAX_ANSWER_BYTES,
     ) -> None:
-        self._adapter = _Adapter(ca_file or DEFAULT_CA_BUNDLE_PATH, pool_size)
+        self._pools = pool_manager(ca_file or DEFAULT_CA_BUNDLE_PATH, hosts=2, connections=pool_size)
         self._max_answer_bytes = max_answer_bytes
 
     def post(self, carrier: str, request: Request, deadline: Deadline) -> Answer:
@@ -157,21 +137,28 @@ class Transport:
     def _attempt(self, request: Request, exchange: Exchange) -> Answer:
         # No compression is requested; if it comes all the same, it is undone within the size limit.
         headers = {**request.headers, "Accept-Encoding": "identity"}
-        prepared = requests.Request("POST", request.url, data=request.body, headers=headers).prepare()
-        response = self._adapter.send(prepared, stream=True, timeout=exchange.deadline.remaining_s())
+        response = self._pools.request(
+            "POST",
+            request.url,
+            body=request.body,
+            headers=headers,
+            redirect=False,
+            preload_content=False,
+            timeout=exchange.deadline.remaining_s(),
+        )
         exchange.receivable_bytes = self._max_answer_bytes
         try:
-            content = self._read(response.raw)
+            content = self._read(response)
         finally:
-            response.raw.close()  # already back in the pool if the answer was read to its end
+            response.close()  # already back in the pool if the answer was read to its end
         content_type = response.headers.get("Content-Type", "")
         if not content_type.lower().startswith("multipart/"):
             content = as_utf_8(content, charset_of(content_type))
-        return Answer(response.status_code, content_type, content)
+        return Answer(response.status, content_type, content)
 
-    def _read(self, raw: Any) -> bytes:
+    def _read(self, response: urllib3.BaseHTTPResponse) -> bytes:
         content, left_bytes = bytearray(), self._max_answer_bytes
-        for piece in raw.stream(_CHUNK_BYTES, decode_content=True):
+        for piece in response.stream(_CHUNK_BYTES, decode_content=True):
             content += piece  # small, even unpacked
             left_bytes -= max(len(piece), _MIN_PIECE_BYTES)
             if left_bytes < 0:
@@ -199,5 +186,5 @@ def _has_time(deadline: Deadline, pause_s: float) -> bool:
 
 def _problem(error: Exception) -> str:
     """Describe a failure; the library's own text, which may name hosts, stays in the cause."""
-    is_late = isinstance(error, requests.Timeout | urllib3.exceptions.TimeoutError | TimeoutError)
+    is_late = isinstance(error, urllib3.exceptions.TimeoutError | TimeoutError)
     return "no complete answer in time" if is_late else "the connection broke or the answer is malformed"

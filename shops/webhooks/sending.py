@@ -14,10 +14,9 @@ from urllib3.exceptions import TimeoutError as LateError
 
 from carriers.http.connections import (
     MAX_HEAD_BYTES,
-    POOL_CLASSES,
     AddressRefusedError,
     AnswerTooLargeError,
-    tls_context,
+    pool_manager,
     within,
 )
 from shops.contracts.encryption import UnreadableSecretError
@@ -62,17 +61,9 @@ class Outcome:
 
 
 @cache
-def pool_manager() -> urllib3.PoolManager:
-    """Return the process's connections. They use no proxy of the environment, and always verify certificates."""
-    manager = urllib3.PoolManager(
-        POOLED_HOSTS,
-        maxsize=MAX_FOR_ENDPOINT,
-        retries=False,
-        ssl_context=tls_context(DEFAULT_CA_BUNDLE_PATH),
-        timeout=DEADLINE_S,
-    )
-    manager.pool_classes_by_scheme = POOL_CLASSES
-    return manager
+def pools() -> urllib3.PoolManager:
+    """Return the process's connections."""
+    return pool_manager(DEFAULT_CA_BUNDLE_PATH, hosts=POOLED_HOSTS, connections=MAX_FOR_ENDPOINT)
 
 
 def send(claim: Claim) -> Outcome:
@@ -90,13 +81,14 @@ def send(claim: Claim) -> Outcome:
 
 def post(claim: Claim) -> int:
     with within(claim.deadline, receivable_bytes=MAX_HEAD_BYTES, may_connect=may_connect) as exchange:
-        response = pool_manager().request(
+        response = pools().request(
             "POST",
             claim.endpoint.url,
             body=claim.body,
             headers=headers(claim),
             redirect=False,
             preload_content=False,
+            timeout=DEADLINE_S,
             decode_content=False,
         )
         exchange.receivable_bytes = MAX_ANSWER_BYTES
