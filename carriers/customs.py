@@ -11,7 +11,7 @@ from carriers import laying
 from carriers.errors import RequestRejected
 from carriers.products import CUSTOMS_FREE
 from carriers.shipment import Customs, CustomsItem, Party, Shipment
-from carriers.text import all_of
+from carriers.validation import all_of
 
 FIELD: Final = "customs.items"
 CENT: Final = Decimal("0.01")

@@ -7,7 +7,7 @@ from typing import Final
 from carriers.errors import RequestRejected
 from carriers.products import PARIS, PRODUCTS, Product, Route
 from carriers.shipment import Package, Party, PickupPoint, Shipment
-from carriers.text import RECIPIENT
+from carriers.validation import RECIPIENT
 
 ANYWHERE: Final = "0"  # the postal code of no place, so of none with customs of its own
 

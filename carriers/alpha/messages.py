@@ -20,7 +20,8 @@ from carriers.itinerary import destination, route_of
 from carriers.pickup_points import FIELD
 from carriers.products import MAINLAND, OVERSEAS, PRODUCTS, Product, Route
 from carriers.shipment import Credentials, CustomsItem, Party, PickupPoint, Shipment
-from carriers.text import CarrierField, all_of, fitting, required, to_ascii, wrapped
+from carriers.text import CarrierField, fitting, required, to_ascii, wrapped
+from carriers.validation import all_of
 
 SHIPPING_NAMESPACE: Final = "http://cxf.shipping.soap.chronopost.fr/"
 PURCHASE: Final = "shippingMultiParcelV4"

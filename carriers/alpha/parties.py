@@ -7,19 +7,8 @@ from typing import Final
 from carriers.errors import AddressRejected, CredentialsRejected, PickupPointRejected, RequestRejected
 from carriers.pickup_points import FIELD
 from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint
-from carriers.text import (
-    RECIPIENT,
-    SENDER,
-    CarrierField,
-    all_of,
-    fitting,
-    is_mobile,
-    phone_of,
-    phone_spaced,
-    required,
-    to_ascii,
-    wrapped,
-)
+from carriers.text import CarrierField, fitting, required, to_ascii, wrapped
+from carriers.validation import RECIPIENT, SENDER, all_of, is_mobile, phone_of, phone_spaced
 
 SHAPE: Final = CredentialsShape(
     re.compile(r"[0-9]{8}"),

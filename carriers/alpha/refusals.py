@@ -8,7 +8,7 @@ from typing import Final
 
 from carriers.errors import CredentialsRejected, ProductNotInContract
 from carriers.refusals import Refusal, Refusals, read_refusals
-from carriers.text import RECIPIENT, SENDER
+from carriers.validation import RECIPIENT, SENDER
 
 PRODUCT: Final = "productCode"
 

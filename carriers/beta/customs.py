@@ -12,7 +12,8 @@ from carriers.beta.parties import CARRIER, WITH_PROVINCES
 from carriers.customs import customs_of, described, items_by_parcel, needs_customs
 from carriers.errors import RequestRejected
 from carriers.shipment import Customs, CustomsItem, Package, Party, Shipment
-from carriers.text import RECIPIENT, CarrierField, all_of, fitting, required, to_plain
+from carriers.text import CarrierField, fitting, required, to_plain
+from carriers.validation import RECIPIENT, all_of
 
 COMMERCIAL_GOODS: Final = 3
 COPIES: Final = 4

@@ -18,7 +18,8 @@ from carriers.http.transport import Request
 from carriers.itinerary import destination, route_of, shipping_day
 from carriers.products import BETA_OVERSEAS, MAINLAND, PRODUCTS, Product
 from carriers.shipment import Credentials, Package, Party, PickupPoint, Shipment
-from carriers.text import RECIPIENT, CarrierField, all_of, fitting, to_latin, to_plain
+from carriers.text import CarrierField, fitting, to_latin, to_plain
+from carriers.validation import RECIPIENT, all_of
 
 LABEL_FORMATS: Final = MappingProxyType({"10x15": "PDF_10x15_300dpi", "A4": "PDF_A4_300dpi"})
 RETURN_TO_SENDER, DO_NOT_RETURN = 2, 3

@@ -10,20 +10,8 @@ from anyascii import anyascii
 
 from carriers.errors import CarrierError, CredentialsRejected, RequestRejected
 from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint
-from carriers.text import (
-    RECIPIENT,
-    SENDER,
-    CarrierField,
-    all_of,
-    fitting,
-    is_french_mobile,
-    is_mobile,
-    is_number_in_use,
-    phone_of,
-    required,
-    to_latin,
-    wrapped,
-)
+from carriers.text import CarrierField, fitting, required, to_latin, wrapped
+from carriers.validation import RECIPIENT, SENDER, all_of, is_french_mobile, is_mobile, is_number_in_use, phone_of
 
 CARRIER: Final = "beta"
 FIRST_NAME_LENGTH: Final = 29

@@ -13,7 +13,7 @@ from rest_framework import serializers
 from carriers import CARRIERS
 from carriers.errors import Rejected
 from carriers.shipment import Party, PickupPoint
-from carriers.text import SENDER
+from carriers.validation import SENDER
 from shops.api.field_faults import Fault, describe_faults
 from shops.api.serializer_fields import ObjectSerializer, StringField
 from shops.contracts import phones

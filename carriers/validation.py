@@ -1,0 +1,79 @@
+"""Validation of a shipment before it is sent, phone numbers included; the errors name the API's fields."""
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+import phonenumbers
+from phonenumbers import PhoneNumber, PhoneNumberType
+
+from carriers.errors import Rejected
+from carriers.shipment import Party
+from carriers.text import CarrierField
+
+SENDER: Final = "originAddress"
+RECIPIENT: Final = "destinationAddress"
+
+# The prefixes that beta accepts for a French mobile, including ranges that are not yet in use.
+_FRENCH_MOBILES: Final = ("+336", "+337")
+# In some countries mobile and fixed numbers look alike; there a number is taken for a mobile.
+_MOBILE_TYPES: Final = (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE_OR_MOBILE)
+T = TypeVar("T")
+
+
+def all_of(*makers: Callable[[], T]) -> list[T]:
+    """Return the result of each; if some raise Rejected, raise the first error with the texts of the others added.
+
+    Several parcels may be refused for one field of the order: it is named once.
+    """
+    made: list[T] = []
+    refusals: dict[str, Rejected] = {}
+    for make in makers:
+        try:
+            made.append(make())
+        except Rejected as error:
+            refusals.setdefault(str(error), error)
+    if refusals:
+        first, *others = refusals.values()
+        refusal = type(first)(first.carrier, ". ".join([first.detail, *map(str, others)]), field=first.field)
+        refusal.merged = tuple(each for error in refusals.values() for each in error.each)
+        raise refusal
+    return made
+
+
+def phone_of(party: Party, field: CarrierField) -> str:
+    """Return the party's phone, E.164 or an empty string, if the carrier's field has room for it."""
+    if len(party.phone) > field.max_length:
+        raise field.error(f"is longer than the {field.max_length} characters that {field.carrier} takes")
+    return party.phone
+
+
+def is_french_mobile(e164: str) -> bool:
+    """Return true if an E.164 number is a French mobile."""
+    return e164.startswith(_FRENCH_MOBILES)
+
+
+def is_mobile(e164: str) -> bool:
+    """Return true if an E.164 number can receive text messages."""
+    if is_french_mobile(e164):
+        return True
+    number = _parsed(e164)
+    return number is not None and phonenumbers.number_type(number) in _MOBILE_TYPES
+
+
+def phone_spaced(e164: str) -> str:
+    """Return an E.164 number with a space after the country's number, empty if no country has it."""
+    number = _parsed(e164)
+    return f"+{number.country_code} {e164.removeprefix(f'+{number.country_code}')}" if number else ""
+
+
+def is_number_in_use(e164: str) -> bool:
+    """Return true if an E.164 number is of a range that is in use."""
+    number = _parsed(e164)
+    return number is not None and phonenumbers.is_valid_number(number)
+
+
+def _parsed(e164: str) -> PhoneNumber | None:
+    try:
+        return phonenumbers.parse(e164)
+    except phonenumbers.NumberParseException:
+        return None
