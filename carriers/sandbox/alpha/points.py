@@ -20,7 +20,9 @@ from carriers.sandbox.state import State
 
 Fields = dict[str, str]
 
-FRENCH, INTER = "recherchePointChronopost", "recherchePointChronopostInter"
+FRENCH, INTER, BY_SERVICE = (
+    "recherchePointChronopost", "recherchePointChronopostInter", "recherchePointChronopostInterParService",
+)  # fmt: skip
 DETAIL, DETAIL_INTER = "rechercheDetailPointChronopost", "rechercheDetailPointChronopostInter"
 NO_POINT, CREDENTIALS = 601, 1500
 RULES = rules_of("alpha")
@@ -32,7 +34,7 @@ _refusal = partial(soap.refusal, tables.POINT_MESSAGES)
 
 
 def answer_points(state: State, request: Request) -> Response:
-    operations = {FRENCH: _search, INTER: _search, DETAIL: _look_up, DETAIL_INTER: _look_up}
+    operations = {FRENCH: _search, INTER: _search, BY_SERVICE: _search, DETAIL: _look_up, DETAIL_INTER: _look_up}
     return service.dispatch(state, request, tables.POINTS, operations)
 
 

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from carriers.sandbox.alpha.points import DETAIL, DETAIL_INTER, INTER
+from carriers.sandbox.alpha.points import BY_SERVICE, DETAIL, DETAIL_INTER, INTER
 from carriers.sandbox.alpha.points import FRENCH as SEARCH
 from carriers.sandbox.alpha.soap import CHILDREN
 from carriers.sandbox.alpha.tables import POINT_MESSAGES
@@ -120,6 +120,7 @@ def test_all_of_overseas_has_three_letters(sandbox: SandboxServer, country: str)
 def test_europe_and_overseas_are_searched_with_inter(sandbox: SandboxServer) -> None:
     berlin = {"countryCode": "DE", "city": "Berlin", "zipCode": "10178"}
     assert ask(sandbox, INTER, **berlin).texts("identifiant")[0] == "7001D"
+    assert ask(sandbox, BY_SERVICE, **berlin).code == "0"
     assert ask(sandbox, SEARCH, **berlin).code == "601"
     assert (
         ask(sandbox, INTER, countryCode="REU", city="Saint-Denis", zipCode="97400").texts("identifiant")[0] == "9741R"
