@@ -88,15 +88,14 @@ def not_asked(label: ShippingLabel, error: NotAskedError) -> CancelError:
     """Word the error for staff, and for the shop without account numbers and settings."""
     failure: CarrierError | None = None
     reason = CHANGED
-    match error.__cause__:
-        case UnknownAccountError():
-            reason = NO_ACCOUNT
-        case UnreadableSecretError():
-            failure = CredentialsRejected(label.carrier_code, "they can't be read")
-        case _ if isinstance(error, NoAccountError):
-            reason = str(error)
-        case _:
-            failure = CarrierUnavailable(label.carrier_code, str(error))
+    if isinstance(error.__cause__, UnknownAccountError):
+        reason = NO_ACCOUNT
+    elif isinstance(error.__cause__, UnreadableSecretError):
+        failure = CredentialsRejected(label.carrier_code, "they can't be read")
+    elif isinstance(error, NoAccountError):
+        reason = str(error)
+    else:
+        failure = CarrierUnavailable(label.carrier_code, str(error))
     return kept_as_bought(label, str(error), failure, reason=reason)
 
 

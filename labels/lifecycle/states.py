@@ -1,7 +1,7 @@
 """The transitions of a label's state, as a table, and the one function that makes them."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum, auto
@@ -13,12 +13,12 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 
 from labels import metrics
-from labels.lifecycle import parcels
+from labels.lifecycle import events, parcels
 from labels.models import IN_CANCELLATION, OPEN, OVER, STORED, LabelState, ShippingLabel
 from labels.pdfs import receipts
 from shops.db import clock
 from shops.db.bulk import PreparedUpdate
-from shops.db.prepared import Row, argument, pipelined
+from shops.db.prepared import argument, pipelined
 from shops.webhooks import outbox
 
 logger = logging.getLogger("labels.purchase")
@@ -175,7 +175,7 @@ def change(label: ShippingLabel, event: Event, guards: tuple[Q, ...], names: tup
         write_again(label)
     take_effect()
     if step.webhook:
-        emit(label, step.webhook, endpoints())
+        events.emit(label, step.webhook, endpoints())
     return True
 
 
@@ -209,7 +209,7 @@ def write_back(label: ShippingLabel, *, was_bought: bool) -> None:
         prepare_effect(label, effect)()
     event = TRANSITIONS[Event(label.last_event)].webhook if label.last_event else ""
     if event or (label.state == S.GENERATED and not was_bought):
-        emit(label, event or "label.generated")
+        events.emit(label, event or "label.generated")
 
 
 def prepare_effect(label: ShippingLabel, effect: Effect | None) -> Callable[[], object]:
@@ -241,16 +241,3 @@ def insert_again(label: ShippingLabel) -> None:
     if label.idempotency_key is not None and same_key.exists():
         label.idempotency_key = None
     label.save(force_insert=True)
-
-
-def emit(label: ShippingLabel, event_type: str, endpoints: Sequence[Row] | None = None) -> None:
-    """Write an event of a label for the shop's endpoints: with its numbers or, if it failed, the code of its error."""
-    is_failed = event_type == "label.failed"
-    facts = {
-        "id": label.id,
-        "orderId": label.order_id,
-        "carrierCode": label.carrier_code,
-        "productCode": label.product_code,
-        **({"code": label.error_code} if is_failed else {"trackingNumbers": label.tracking_numbers}),
-    }
-    outbox.tell_all(label.shop_id, [outbox.Event(event_type, label.id, facts)], endpoints)
