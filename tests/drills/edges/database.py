@@ -26,9 +26,7 @@ def severed(env: Environment) -> AuditResult:
     buyers = Buyers(env, 30)
     with served_through_proxy(env) as (proxy, port):
         proxy.is_armed = True
-        keys = list(buyers.carriers)
-        for key in keys:
-            buyers.ask(port, key)
+        buyers.ask_all(port)
         proxy.is_armed = False
         buyers.settle(port)
         result = buyers.audited(port)
