@@ -98,9 +98,10 @@ def to_ascii(text: str) -> str:
     """Return ASCII letters, digits and single spaces, accents, ligatures and other scripts spelled out.
 
     A hyphen between letters or digits stays; every other symbol becomes a space, so that `12-14` and `n°5` keep their
-    numbers apart.
+    numbers apart. A letter that is written in parts is spelled as one.
     """
-    return " ".join(_LOOSE_HYPHENS.sub(" ", text.translate(_HYPHENS_KEPT)).split())
+    composed = unicodedata.normalize("NFC", text)
+    return " ".join(_LOOSE_HYPHENS.sub(" ", composed.translate(_HYPHENS_KEPT)).split())
 
 
 def to_plain(text: str, field: CarrierField) -> str:

@@ -81,6 +81,7 @@ def beta_address(**recipient: str) -> dict[str, str]:
         ("Съединение", "Sedinenie"),
         ("北京 1-2", "BeiJing 1-2"),
         ("서울", "SeoUl"),
+        ("\u110a\u1165\u110b\u116e\u11af \u304b\u3099 \u0438\u0306", "SseoUl ga y"),  # in parts
         ("दिल्ली", "dilli"),
         ("٣ μ", "3 m"),
         ("李\U00020002王", "Li Wang"),  # nobody spells the second
