@@ -61,10 +61,14 @@ BETA_OVERSEAS: Final = _ZONES["beta_overseas"]  # as a place to send from, and f
 
 @dataclass(frozen=True)
 class Route:
-    """One of a product's carrier codes, and the origins, destinations and weights that it is for."""
+    """One of a product's carrier codes, and the origins, destinations and weights that it is for.
+
+    `saturday_service` takes the service's place on Saturdays, where there is one.
+    """
 
     carrier_code: str
     service: str = ""
+    saturday_service: str = ""
     zone: Zone = ANYWHERE
     origin: Zone = ANYWHERE
     up_to_kg: Decimal | None = None
@@ -103,13 +107,16 @@ class Product:
             return default
         default = default or Route(override.carrier_code)
         # `as` belongs to a service: one without the other is no product.
-        as_code = override.as_code or ("" if override.service else default.as_code)
-        return Route(override.carrier_code, override.service or default.service, as_code=as_code)
+        if override.service:
+            return Route(override.carrier_code, override.service, as_code=override.as_code)
+        as_code = override.as_code or default.as_code
+        return Route(override.carrier_code, default.service, default.saturday_service, as_code=as_code)
 
 
 def _route(row: Mapping[str, str]) -> Route:
     up_to_kg = Decimal(row["up_to_kg"]) if row["up_to_kg"] else None
-    return Route(row["carrier_code"], row["service"], _zone(row["to"]), _zone(row["from"]), up_to_kg, row["as"])
+    places = _zone(row["to"]), _zone(row["from"])
+    return Route(row["carrier_code"], row["service"], row["saturday"], *places, up_to_kg, row["as"])
 
 
 def _catalogue() -> Iterator[Product]:

@@ -31,6 +31,7 @@ VERSION: Final = "2.0"
 RETURN_MODE: Final = "2"
 LABEL_MODES: Final = MappingProxyType({"10x15": "THE", "A4": "SPD"})  # PDFs
 UNKNOWN_CM: Final = 1
+SATURDAY: Final = 5
 # Delivery on Saturday at an overseas relay, for parcels of Thursday and Friday, and the service of all other days.
 SATURDAY_SERVICE: Final = "369"
 SATURDAY_WEEKDAYS: Final = (3, 4)
@@ -181,6 +182,8 @@ def _decimal(value: Decimal, step: Decimal) -> str:
 def _service(route: Route, called_at: datetime) -> str:
     if route.service == SATURDAY_SERVICE and called_at.weekday() not in SATURDAY_WEEKDAYS:
         return WEEKDAY_SERVICE
+    if called_at.weekday() == SATURDAY and route.saturday_service:
+        return route.saturday_service
     return route.service or "0"
 
 

@@ -108,10 +108,23 @@ def test_each_parcel_has_the_service_of_its_own_weight() -> None:
     assert alpha_parcels(RELAY_ABROAD, packages=packages) == [("49", "337"), ("49", "338")]
 
 
-def test_same_day_delivery_has_one_service_every_day(at: SetTime) -> None:
-    for moment in (FRIDAY_IN_PARIS, SATURDAY_IN_PARIS):
-        at(moment)
-        assert alpha_parcels("alpha_jour_j") == [("4I", "973")]
+@pytest.mark.parametrize(
+    ("override", "weekdays", "saturday"),
+    [
+        (None, ("4I", "973"), ("4I", "974")),
+        (ProductOverride("4J"), ("4J", "973"), ("4J", "974")),
+        (ProductOverride("4I", "973"), ("4I", "973"), ("4I", "973")),
+        (ProductOverride("4I", "0"), ("4I", "0"), ("4I", "0")),
+    ],
+)
+def test_same_day_delivery_has_a_service_of_saturdays_unless_the_contract_says_one(
+    at: SetTime, override: ProductOverride | None, weekdays: tuple[str, str], saturday: tuple[str, str]
+) -> None:
+    at(SATURDAY_IN_PARIS)
+    assert alpha_parcels("alpha_jour_j", override=override) == [saturday]
+    for days in range(1, 7):
+        at(SATURDAY_IN_PARIS + timedelta(days=days))
+        assert alpha_parcels("alpha_jour_j", override=override) == [weekdays]
 
 
 @pytest.mark.parametrize(

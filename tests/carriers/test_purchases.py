@@ -57,8 +57,8 @@ WIRE_CODES = {
 CUSTOMS_PAGES = 4  # of beta's form
 CODE_128 = zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.Code128)  # the carriers' kind, found faster than any kind
 PHONES = ["+33699001122", "+33472001122", "+4915112233445", "+37761234567", "+12125550123", ""]
-# For heavier parcels, and with `as`.
-OTHER_SERVICES = {"alpha_relais_europe_outre_mer": {"338"}, "shop2shop": {"6 A15"}}
+# For heavier parcels, on Saturdays, and with `as`.
+OTHER_SERVICES = {"alpha_relais_europe_outre_mer": {"338"}, "alpha_jour_j": {"974"}, "shop2shop": {"6 A15"}}
 
 
 def answers(carrier: str, count: int) -> list[bytes]:
@@ -115,6 +115,7 @@ def test_the_catalogue_is_the_19_products_of_the_specification() -> None:
     }
 
 
+@pytest.mark.usefixtures("monday")
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("code", WIRE_CODES)
 def test_a_label_is_bought_with_the_products_codes_and_is_one_pdf_in_parcel_order(
