@@ -7,9 +7,9 @@ from functools import lru_cache
 import phonenumbers
 from phonenumbers import PhoneNumber, PhoneNumberFormat
 
-from carriers.products import BETA_OVERSEAS
-
 FRANCE = "FR"
+# Where many write a French number as in France. TF has nobody who does, and no numbers of its own.
+FRENCH_OVERSEAS = frozenset("BL GF GP MF MQ NC PF PM RE WF YT".split())
 # The countries whose numbers are most often found in an address of another.
 NEIGHBOURS = ("FR", "BE", "CH", "DE", "ES", "GB", "IT", "LU", "NL")
 SEPARATORS = {"Zs", "Zl", "Zp", "Pd", "Cf", "Cc"}
@@ -26,7 +26,7 @@ def e164(text: str, country_code: str) -> str:
     """
     number = parsed(text, country_code)
     if not (number and phonenumbers.is_valid_number(number)) and (french := valid(text, FRANCE)):
-        if country_code not in BETA_OVERSEAS:
+        if country_code not in FRENCH_OVERSEAS:
             raise ValueError("a French number")
         number = french
     if number is None or not is_possible(number):

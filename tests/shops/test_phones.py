@@ -35,7 +35,7 @@ def test_a_country_s_own_number_stays_its_own(text: str, country_code: str, numb
     assert not is_of_nobody(text, country_code)
 
 
-@pytest.mark.parametrize("country_code", ["BE", "GB", "AD", "US", "LU"])
+@pytest.mark.parametrize("country_code", ["BE", "GB", "AD", "US", "LU", "TF"])
 def test_a_french_number_elsewhere_is_refused_with_advice(country_code: str) -> None:
     with pytest.raises(ValueError, match="a French number"):
         e164("06 99 00 11 22", country_code)
