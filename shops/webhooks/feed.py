@@ -55,9 +55,9 @@ class Feed:
 def read(*, shop_id: str, after: str, event_type: str, limit: int) -> Feed:
     """Return the events after a place, the oldest first; raise ValidationError, or ApiError where they are gone."""
     rows = WebhookEvent.objects.for_shop(shop_id)
-    scope = f"events:{shop_id}"
+    scope = scope_of(shop_id)
     last = last_of(rows)
-    behind = Q() if after == NOW else start(rows, after, scope)
+    behind = Q() if after == NOW else start(rows, after, shop_id)
     if after == NOW or last is None:
         return Feed([], signed(end(last), scope), has_more=False)
     until = Q(transaction_id__lt=last.transaction_id) | Q(id__lte=last.id)
@@ -94,17 +94,27 @@ def end(last: WebhookEvent | None) -> Place:
     return [last.message_id, last.created_at.isoformat(), now] if last else ["", now, now]
 
 
-def start(rows: WebhookEventQuerySet, after: str, scope: str) -> Q:
+def scope_of(shop_id: str) -> str:
+    return f"events:{shop_id}"
+
+
+def checked_place(after: str, shop_id: str) -> Place:
+    """Read a place in the shop's events, as `end` makes it; raise ValidationError."""
+    try:
+        message_id, told_at, complete_until = place_of(after, scope_of(shop_id), good_for=None)
+    except (serializers.ValidationError, ValueError):
+        raise serializers.ValidationError(UNREADABLE) from None
+    return message_id, told_at, complete_until
+
+
+def start(rows: WebhookEventQuerySet, after: str, shop_id: str) -> Q:
     """Return the condition of the events behind a place; raise where some of them may be gone.
 
     The event itself is gone by its age, or because the database was restored to a moment before it.
     """
     if not after:
         return Q(created_at__gte=clock.now() - EVENTS_KEPT)
-    try:
-        message_id, told_at, complete_until = place_of(after, scope, good_for=None)
-    except (serializers.ValidationError, ValueError):
-        raise serializers.ValidationError({"after": [UNREADABLE]}) from None
+    message_id, told_at, complete_until = checked_place(after, shop_id)
     place = rows.filter(message_id=message_id).first()
     if place:
         return querysets.after(vars(place), ("transaction_id", "id"))

@@ -25,6 +25,7 @@ from shops.api.serializer_fields import (
     ObjectSerializer,
     StringField,
 )
+from shops.webhooks import feed
 from shops.webhooks.event_types import EVENT_TYPES, SUBSCRIBABLE
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint, WebhookEvent, iso, iso_or_none
 from shops.webhooks.public_addresses import MAX_URL_LENGTH, UrlError, check_url
@@ -34,10 +35,20 @@ STATUSES: Final = ("active", "failing", "paused", "disabled")
 MAX_PLACE_LENGTH: Final = 1000
 
 
+class PlaceParameter(TextParameter):
+    """A place in the events of the shop that asks, or `now`."""
+
+    def to_internal_value(self, data: Any) -> str:
+        after = super().to_internal_value(data)
+        if after != feed.NOW:
+            feed.checked_place(after, self.context["shop_id"])
+        return after
+
+
 class EventQuerySerializer(QuerySerializer):
     """The query of the events."""
 
-    after = TextParameter(
+    after = PlaceParameter(
         max_length=MAX_PLACE_LENGTH,
         help_text="The `next` of the answer before; `now` for today's place and no event. Without it the events begin"
         " 30 days back.",

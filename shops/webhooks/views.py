@@ -45,9 +45,10 @@ class EventViewSet(GenericViewSet[WebhookEvent]):
     http_method_names = ["get", "head"]
 
     def index(self, request: Request) -> Response:
-        query = read_query(request, EventQuerySerializer)
+        shop_id = str(request.user.pk)
+        query = read_query(request, EventQuerySerializer, shop_id=shop_id)
         found = feed.read(
-            shop_id=str(request.user.pk),
+            shop_id=shop_id,
             after=query.get("after", ""),
             event_type=query.get("type", ""),
             limit=query["limit"],

@@ -1,5 +1,6 @@
 """GET events: in the order of commits, none skipped and none twice, for shops with and without an endpoint."""
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -102,6 +103,13 @@ def test_a_query_that_cant_be_read_is_refused_by_name(query: dict[str, str], sai
     response = own.get(EVENTS, query_params=query)
     assert_error(response, 400)
     assert said in response.json()["message"]
+
+
+def test_every_fault_of_a_query_is_named_at_once(own: Caller) -> None:
+    query = {"after": "nonsense", "type": "label.lost", "limit": "501", "since": "1"}
+    response = own.get(EVENTS, query_params=query)
+    assert_error(response, 400)
+    assert re.findall(r"(\w+): (?:is no|must be)", response.json()["message"]) == list(query)
 
 
 def age(days: float, **conditions: Any) -> None:
