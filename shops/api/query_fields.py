@@ -16,7 +16,9 @@ from shops.api.serializer_fields import ChoiceField, ObjectSerializer, StringFie
 MAX_NAMED: Final = 5  # unknown parameters, each cut to as many characters as a name may have
 MAX_NAME_LENGTH: Final = 40
 DAY = re.compile(r"2[01][0-9]{2}-[0-9]{2}-[0-9]{2}")
-MOMENT = re.compile(rf"{DAY.pattern}T[0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,9}})?)?(Z|[+-][0-9]{{2}}:[0-9]{{2}})")
+# An offset may lack its minutes or its colon: libraries write +01 and +0100, too.
+OFFSET = r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
+MOMENT = re.compile(rf"{DAY.pattern}T[0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,9}})?)?{OFFSET}")
 
 
 class TextParameter(StringField):
