@@ -1,1 +1,1 @@
-"""The API's errors, declared once: `plain` and `coded` are the table, `exceptions` raises its entries."""
+"""The API's errors, declared once: `plain` and `coded` read their tables, `exceptions` raises its entries."""

@@ -3,9 +3,11 @@
 Views raise it; the OpenAPI description, the guide and the tests quote it.
 """
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from rest_framework.exceptions import APIException, AuthenticationFailed
@@ -47,22 +49,10 @@ class ErrorEntry:
 Failures = dict[int, tuple[ErrorEntry, ...]]  # what may go wrong in an operation, by status
 
 
-class ErrorTable(dict[str, ErrorEntry]):
-    """Entries by their name, in the order of their declaration."""
-
-    def declare(
-        self,
-        name: str,
-        *statuses: HTTPStatus,
-        message: str,
-        cause: str,
-        remedy: str,
-        retry_after_s: int | None = None,
-        **example: Any,
-    ) -> ErrorEntry:
-        """Add an entry; the first status is used unless Django REST framework gives another."""
-        self[name] = ErrorEntry(name, statuses, message, cause, remedy, example, retry_after_s)
-        return self[name]
+def read_entries(file_name: str) -> dict[str, ErrorEntry]:
+    """Read a table of this folder; an entry's first status is used unless Django REST framework gives another."""
+    rows = tomllib.loads(Path(__file__).with_name(file_name).read_text("utf-8"))
+    return {name: ErrorEntry(name, tuple(map(HTTPStatus, row.pop("statuses"))), **row) for name, row in rows.items()}
 
 
 class ApiError(APIException):
