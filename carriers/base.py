@@ -103,7 +103,6 @@ class Carrier(Client):
 
     @classmethod
     def sandbox_endpoint(cls, url: str) -> Endpoint:
-        """Return the URLs of this carrier at the sandbox with this address."""
         return Endpoint(**{name: url + path for name, path in cls.sandbox_paths.items()})
 
     @staticmethod

@@ -16,8 +16,6 @@ UNANSWERED: Final = frozenset({None, 502, 503, 504})
 
 
 class CircuitState(StrEnum):
-    """The states of a circuit breaker."""
-
     CLOSED = "closed"
     OPEN = "open"
     HALF_OPEN = "half-open"

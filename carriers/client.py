@@ -93,8 +93,6 @@ class Service(StrEnum):
 
 @dataclass(frozen=True)
 class Limits:
-    """A client's limits in one process."""
-
     timeout_s: float = 20.0  # a deadline for a whole call, including all its exchanges
     pool_size: int = 4  # connections that are kept open
     failure_threshold: int = 5  # failures in a row that open the circuit breaker

@@ -35,7 +35,6 @@ def needs_customs(sender: Party, recipient: Party) -> bool:
 
 
 def is_in_union(party: Party) -> bool:
-    """Return true for a place in the customs union."""
     outside = _OUTSIDE_THE_UNION.get(party.country_code)
     is_outside = outside is not None and outside.fullmatch(re.sub(r"\s", "", party.zip_code)) is not None
     return party.country_code in CUSTOMS_FREE and not is_outside
@@ -92,7 +91,6 @@ def shares_by_parcel(carrier: str, shipment: Shipment, customs: Customs) -> Good
 
 
 def value_eur(items: tuple[CustomsItem, ...]) -> Decimal:
-    """Return the value of a parcel's goods, in euros."""
     return sum((item.unit_value_eur * item.quantity for item in items), Decimal(0))
 
 

@@ -109,22 +109,16 @@ class Rejected(CarrierError):  # noqa: N818 - named for what happened
 
 
 class ProductNotInContract(Rejected):
-    """The contract may not make labels for the product."""
-
     code_suffix = "PRODUCT_NOT_IN_CONTRACT"
     summary = "The product is not on the carrier contract"
 
 
 class AddressRejected(Rejected):
-    """The sender's or the recipient's address was refused."""
-
     code_suffix = "ADDRESS_REJECTED"
     summary = "The carrier refused the address"
 
 
 class PickupPointRejected(Rejected):
-    """The pickup point was refused."""
-
     code_suffix = "PICKUP_POINT_REJECTED"
     summary = "The carrier refused the pickup point"
 
@@ -136,8 +130,6 @@ class RequestRejected(Rejected):
 
 
 class CredentialsRejected(Rejected):
-    """The contract's credentials were refused."""
-
     code_suffix = "CREDENTIALS_REJECTED"
     summary = "The carrier refused the contract's credentials"
 

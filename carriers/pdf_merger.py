@@ -49,7 +49,6 @@ def _merged(pdfs: Iterator[bytes]) -> bytes:
 
 
 def main() -> None:
-    """Read, merge, write."""
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_S, MAX_CPU_S))
     sys.stdout.buffer.write(_merged(_unframed(sys.stdin.buffer.read())))

@@ -126,7 +126,6 @@ class PickupPoint:
     opening_hours: tuple[tuple[tuple[str, str], ...], ...] | None = None
 
     def is_open_on(self, day: date) -> bool:
-        """Return true if the point takes parcels on that day."""
         return self.is_open and not any(first <= day <= last for first, last in self.closures)
 
 

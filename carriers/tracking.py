@@ -33,8 +33,6 @@ _MAX_RAW_LENGTH: Final = 2000
 
 
 class Status(StrEnum):
-    """The status of a parcel, as the API names it."""
-
     FULFILLED = "FULFILLED"
     IN_TRANSIT = "IN_TRANSIT"
     OUT_FOR_DELIVERY = "OUT_FOR_DELIVERY"

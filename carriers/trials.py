@@ -56,8 +56,6 @@ class Terms:
 
 
 class Verdict(StrEnum):
-    """A carrier's answer about a product."""
-
     INCLUDED = "included"
     MISSING = "missing"
     OPEN = "open"  # the answer tells neither

@@ -48,7 +48,6 @@ def phone_of(party: Party, field: CarrierField) -> str:
 
 
 def is_french_mobile(e164: str) -> bool:
-    """Return true if an E.164 number is a French mobile."""
     return e164.startswith(_FRENCH_MOBILES)
 
 
@@ -67,7 +66,6 @@ def phone_spaced(e164: str) -> str:
 
 
 def is_number_in_use(e164: str) -> bool:
-    """Return true if an E.164 number is of a range that is in use."""
     number = _parsed(e164)
     return number is not None and phonenumbers.is_valid_number(number)
 

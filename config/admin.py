@@ -43,7 +43,6 @@ admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-a
 
 
 def password_change(request: HttpRequest, extra_context: Any = None) -> HttpResponseBase:
-    """Record a change of the own password."""
     answer = own_password_change(request, extra_context)
     if answer.status_code == HTTPStatus.FOUND:
         record(Action.CHANGED, request.user, changes={"password": [None, CHANGED]})  # type: ignore[arg-type]  # it is a user's page
@@ -65,8 +64,6 @@ class NewAccountForm(forms.ModelForm[User]):
 
 @admin.register(User)
 class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
-    """Members of staff."""
-
     form = UserChangeForm[User]
     add_form = NewAccountForm
     add_fieldsets = ((None, {"fields": ("username",)}),)

@@ -9,8 +9,6 @@ from django_stubs_ext import StrOrPromise
 
 
 def item(title: StrOrPromise, icon: str, app: str, model: str) -> dict[str, Any]:
-    """Make a link to a model's list."""
-
     def is_allowed(request: HttpRequest) -> bool:
         return any(request.user.has_perm(f"{app}.{action}_{model}") for action in ("view", "change"))
 

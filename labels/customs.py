@@ -22,8 +22,6 @@ MAX_LISTED = 99  # neither items nor parcels are ever more
 
 
 class CustomsItemSerializer(ObjectSerializer):
-    """Goods of one kind."""
-
     description = TextField(max_length=64, help_text="The goods, in words that a customs officer understands.")
     quantity = IntegerField(min_value=1, max_value=MAX_QUANTITY, help_text="The number of pieces.")
     unitValue = AmountField(max_value=MAX_EUR, unit="euros", help_text="The value of one piece in euros.")

@@ -41,7 +41,6 @@ class LabelQuerySerializer(PageSerializer):
 
 
 def rows(*, shop_id: str, filters: dict[str, Any]) -> ShippingLabelQuerySet:
-    """Return the shop's labels that all filters select."""
     others = {name: value for name, value in filters.items() if name != "tracking_number"}
     found: ShippingLabelQuerySet = ShippingLabel.objects.for_shop(shop_id).generated().filter(**others).only(*COLUMNS)
     number = filters.get("tracking_number")

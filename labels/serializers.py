@@ -41,8 +41,6 @@ MAX_REFERENCE_LENGTH = max(carrier.max_reference_length for carrier in CARRIERS.
 
 
 class OrderedParcelSerializer(ObjectSerializer):
-    """One physical parcel."""
-
     weight = AmountField(
         max_value=MAX_WEIGHT_KG,
         unit="kilograms",
@@ -237,8 +235,6 @@ class LabelSerializer(serializers.Serializer[ShippingLabel]):
 
 
 class ListedParcelSerializer(serializers.Serializer[Any]):
-    """A parcel of a label in a list."""
-
     trackingNumber = StringField(help_text="The carrier's tracking number.")
     weight = NumberField(help_text="Its weight in kilograms.")
     reference = StringField(allow_null=True, help_text="Its own reference, as ordered; null without one.")
@@ -268,15 +264,11 @@ class ListedLabelSerializer(LabelSerializer):
 
 
 class LabelListSerializer(serializers.Serializer[Any]):
-    """A page of labels."""
-
     data = ListedLabelSerializer(many=True, help_text="The labels, the newest first.")  # type: ignore[assignment]  # a field
     next = StringField(allow_null=True, help_text="The `cursor` of the next page; null on the last one.")
 
 
 class CancellationSerializer(serializers.Serializer[ShippingLabel]):
-    """A label that is cancelled, or on the way to it."""
-
     id = StringField(help_text="The label's identifier.")
     status = ChoiceField(
         ("cancelled", "cancelling"),

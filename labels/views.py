@@ -60,8 +60,6 @@ LABEL, LISTED, CANCELLATION = LabelSerializer(), ListedLabelSerializer(), Cancel
 
 
 class LabelViewSet(GenericViewSet[ShippingLabel]):
-    """A shop's shipping labels."""
-
     queryset = ShippingLabel.objects.none()
     serializer_class = LabelSerializer
     http_method_names = ["get", "head", "post"]
@@ -148,8 +146,6 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
 
 
 class OrderCheckViewSet(ViewSet):
-    """Orders that are only checked."""
-
     http_method_names = ["post"]
 
     def create(self, request: Request) -> Response:
@@ -168,8 +164,6 @@ class OrderCheckViewSet(ViewSet):
 
 
 class PointViewSet(ViewSet):
-    """The pickup points of a shop's products."""
-
     http_method_names = ["get", "head"]
 
     def find(self, request: Request) -> Response:

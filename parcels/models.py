@@ -25,8 +25,6 @@ MAX_KEY_LENGTH = 255
 
 
 class TrackingStatus(models.TextChoices):
-    """The status of a parcel, as the API names it."""
-
     FULFILLED = Status.FULFILLED, "Order shipped; parcel handed to the carrier"
     IN_TRANSIT = Status.IN_TRANSIT, "Parcel in transit"
     OUT_FOR_DELIVERY = Status.OUT_FOR_DELIVERY, "Out for delivery"
@@ -39,8 +37,6 @@ class TrackingStatus(models.TextChoices):
 
 
 class ParcelQuerySet(ForShop):
-    """Finds and orders parcels."""
-
     def newest_first(self) -> Self:
         return self.order_by("-created_at", "-id")
 
@@ -176,7 +172,6 @@ class Parcel(Taken):
         return f"{self.tracking_id} ({self.order_number})"
 
     def words(self) -> Iterator[str]:
-        """Yield the words of the recipient, for `search_words`."""
         to = self.destination
         return words_of(
             names=[to["firstName"], to["lastName"], to["name"], to["company"]],
@@ -196,8 +191,6 @@ class NumberState(models.TextChoices):
 
 
 class TrackingNumberQuerySet(ForShop):
-    """Finds tracking numbers."""
-
     def followed(self) -> Self:
         """Find those whose carrier is asked, of parcels that are neither delivered nor withdrawn."""
         shown = self.filter(due_at__isnull=False, parcel__is_withdrawn=False)

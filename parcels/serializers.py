@@ -67,15 +67,11 @@ class TrackingNumberField(KeyStringField):
 
 
 class StatusField(ChoiceField):
-    """A tracking status."""
-
     def __init__(self, **options: Any) -> None:
         super().__init__(TrackingStatus.values, **options)
 
 
 class UrlField(StringField):
-    """An http or https URL."""
-
     def to_internal_value(self, data: Any) -> str:
         url = super().to_internal_value(data)
         if not is_http_url(url):
@@ -84,8 +80,6 @@ class UrlField(StringField):
 
 
 class DestinationSerializer(ObjectSerializer):
-    """The destination of a parcel."""
-
     firstName = StringField(help_text="The recipient's first name.")
     lastName = StringField(help_text="The recipient's last name.")
     name = StringField(help_text="The recipient's full name.")
@@ -115,8 +109,6 @@ class DestinationSerializer(ObjectSerializer):
 
 
 class LineItemSerializer(ObjectSerializer):
-    """An article in the parcel."""
-
     lineItemId = StringField(help_text="The line item's identifier.")
     name = StringField(help_text="The article's name.")
     imageUrl = UrlField(max_length=2048, help_text="A picture of the article.")
@@ -128,8 +120,6 @@ class LineItemSerializer(ObjectSerializer):
 
 
 class EventSerializer(ObjectSerializer):
-    """A step of the parcel's history."""
-
     status = StatusField(help_text="The status the parcel took.")
     createdAt = TimeField(help_text="When it happened: Unix time in milliseconds.")
     label = StringField(help_text="The event in words.")  # type: ignore[assignment]  # a field of the API, not DRF's label of a serializer
@@ -141,16 +131,12 @@ class EventSerializer(ObjectSerializer):
 
 
 class CarrierStatusSerializer(ObjectSerializer):
-    """The carrier's latest status of the parcel."""
-
     code = StringField(help_text="The carrier's own code.")
     description = StringField(help_text="The carrier's own text for it.")
     date = TimeField(help_text="When the carrier reported it: Unix time in milliseconds.")
 
 
 class DeliveryWindowSerializer(ObjectSerializer):
-    """The expected time of delivery."""
-
     exactDeliveryDay = TimeField(help_text="The most likely day: Unix time in milliseconds.")
     minimumDeliveryDate = TimeField(help_text="The earliest delivery: Unix time in milliseconds.")
     maximumDeliveryDate = TimeField(help_text="The latest delivery: Unix time in milliseconds.")

@@ -21,8 +21,6 @@ NOT_FOUND = "parcel_service.not_found"  # in the environ of a look-up that has f
 
 
 class ParcelViewSet(GenericViewSet[Parcel]):
-    """A shop's parcels, read-only."""
-
     authentication_classes = [ForbiddingBearerAuthentication]
     queryset = Parcel.objects.none()
     serializer_class = ParcelSerializer

@@ -51,7 +51,6 @@ class Value:
         return list(self.left) if isinstance(self.left, tuple) else self.left
 
     def values(self, path: str) -> Iterator[tuple[str, "Value"]]:
-        """Yield each personal value with its path."""
         yield path, self
 
 

@@ -72,8 +72,6 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """A carrier's complete answer."""
-
     status: int
     content_type: str
     body: bytes = field(repr=False)

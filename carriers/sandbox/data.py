@@ -7,13 +7,11 @@ from typing import Any
 
 
 def rows(name: str) -> list[dict[str, str]]:
-    """Return a file's rows by its columns."""
     with (Path(__file__).parent / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def content(name: str) -> dict[str, Any]:
-    """Return the object of a JSON file."""
     read: dict[str, Any] = json.loads((Path(__file__).parent / name).read_text("utf-8"))
     return read
 

@@ -110,7 +110,6 @@ def magic_in(text: str) -> tuple[int | None, str] | None:
 
 
 def fault_table() -> str:
-    """Return the table of faults as Markdown."""
     rows = [
         (f.name, " ".join(f.carriers), "yes" if f.is_made else "no", f"{f.delay_s:g} s" if f.delay_s else "", f.does)
         for f in FAULTS
@@ -157,7 +156,6 @@ class ArmedFault:
         )
 
     def met(self) -> Fault:
-        """Return the fault with its delay."""
         return self.fault if self.delay_s is None else replace(self.fault, delay_s=self.delay_s)
 
 

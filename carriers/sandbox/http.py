@@ -13,8 +13,6 @@ Wait = Callable[[float], bool]  # for that many seconds; true when the sandbox i
 
 @dataclass(frozen=True)
 class Request:
-    """A request as read from the socket."""
-
     server_url: str  # scheme, host and port of the sandbox
     method: str
     path: str

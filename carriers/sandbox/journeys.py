@@ -51,7 +51,6 @@ def pace_of(text: str) -> float:
 
 
 def steps(journey: str, carrier: str) -> list[Step]:
-    """Return the steps that a carrier reports."""
     return [step for step in JOURNEYS[journey] if step.codes[carrier]]
 
 

@@ -54,7 +54,6 @@ class Ledger:
             self._by_number.update({(parcel.carrier, parcel.tracking_number): parcel for parcel in parcels})
 
     def change(self, parcel: Purchase, change: Change) -> None:
-        """Enter a change of a parcel's way."""
         with self._lock:
             self._changes[parcel.carrier, parcel.tracking_number].append(change)
 
@@ -68,7 +67,6 @@ class Ledger:
             self._marks.add(("collected", carrier, number))
 
     def clear(self) -> None:
-        """Start an empty ledger."""
         with self._lock:
             self._forget()
 
@@ -104,7 +102,6 @@ class Ledger:
             return self._parcels.get((carrier, number))
 
     def reserved(self, reservation_number: str) -> list[Purchase]:
-        """Return the parcels of alpha's reservation."""
         with self._lock:
             return [row for row in self._purchases if row.reservation_number == reservation_number]
 

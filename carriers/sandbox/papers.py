@@ -84,8 +84,6 @@ class Page:
 
 @dataclass(frozen=True)
 class Label:
-    """The texts and numbers printed on a label."""
-
     carrier: str
     tracking_number: str
     product_name: str

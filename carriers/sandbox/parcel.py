@@ -118,8 +118,6 @@ class Change:
 
 @dataclass(frozen=True)
 class Happening:
-    """A step that a parcel has taken."""
-
     step: Step
     at_s: float
 

@@ -139,7 +139,6 @@ class PickupPoint:
 
     @property
     def hours(self) -> Week:
-        """Return the opening hours."""
         return WEEKS[int(re.sub(r"\D", "", self.code) or 0) % len(WEEKS)]
 
     @property

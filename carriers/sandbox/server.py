@@ -53,7 +53,6 @@ class SandboxServer:
         return next(parcel for parcel in parcels if parcel)
 
     def start(self) -> None:
-        """Serve in the background."""
         self._thread = threading.Thread(target=self._listener.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
 

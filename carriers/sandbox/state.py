@@ -112,7 +112,6 @@ class State:
         return replace(fault.corrupt(response), delay_s=fault.delay_s) if fault.corrupt else response
 
     def sell(self, parcels: Sequence[Parcel], account: str, fault: Fault) -> None:
-        """Enter one call's parcels in the ledger."""
         is_late = fault.name in ("late", "young")
         findable_after_s = fault.delay_s if is_late else 0
         self.ledger.record(parcels, account, findable_after_s, is_label_lost=fault.loses_label)

@@ -18,8 +18,6 @@ from shops.staff.unfold_classes import TextInput
 
 
 class CustomerForm(forms.Form):
-    """A customer of a shop."""
-
     shop_id = forms.CharField(label=gettext_lazy("Shop id"), widget=TextInput)
     email = forms.EmailField(label=gettext_lazy("Customer e-mail"), widget=TextInput(attrs={"autocomplete": "off"}))
 

@@ -31,7 +31,6 @@ PARTS = (labels, parcels, shops)
 
 
 def rows(request: HttpRequest) -> list[Row]:
-    """Return the rows that this user may see."""
     found = in_order([row for part in PARTS for row in part.rows(request)])
     if not may_see(request):
         for row in found:

@@ -69,7 +69,6 @@ class Search:
         self.others = [*self.shops(), *self.error_code()]
 
     def shops(self) -> Iterator[tuple[str, str]]:
-        """Yield the shops with this name or a part of it."""
         if self.sees_shops and len(self.text) >= MIN_BEGINNING:
             for shop in Shop.objects.filter(name__icontains=self.text).order_by("name")[:LISTED]:
                 yield f"{gettext('Shop')} {shop.name}", page_of(shop)

@@ -23,8 +23,6 @@ PLACEHOLDER = re.compile(r"^\[\[([a-z-]+)\]\]$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Heading:
-    """An entry of the table of contents."""
-
     level: int
     slug: str
     text: str

@@ -61,6 +61,5 @@ def request(path: str, method: str, operation: Json, body: Json | None) -> Json:
 
 
 def variable(parameter: Json) -> Json:
-    """Return a parameter with its example's value."""
     value = next(iter(parameter["examples"].values()))["value"]
     return {"key": parameter["name"], "value": str(value), "description": parameter["description"]}

@@ -54,7 +54,6 @@ def show_guide(request: HttpRequest, page: Page) -> HttpResponse:
 
 @page
 def show_text(request: HttpRequest, path: Path, template: str) -> HttpResponse:
-    """Show a text beside the guide."""
     return shown(request, template, text_of(path))
 
 
@@ -66,7 +65,6 @@ def show_reference(request: HttpRequest) -> HttpResponse:
 
 @page
 def show_search_index(request: HttpRequest) -> HttpResponse:
-    """Return the sections that the pages' script searches."""
     return HttpResponse(index(), content_type="application/json")
 
 
@@ -80,7 +78,6 @@ def download_collection(request: HttpRequest) -> HttpResponse:
 
 @page
 def download_postman(request: HttpRequest) -> HttpResponse:
-    """Download the description as a Postman collection."""
     response = HttpResponse(orjson.dumps(postman(origin(request))), content_type="application/json")
     response["Content-Disposition"] = 'attachment; filename="parcels.postman_collection.json"'
     return response

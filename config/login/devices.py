@@ -32,7 +32,6 @@ current_device: ContextVar[Device | None] = ContextVar("current_device", default
 
 @contextmanager
 def recognised(request: HttpRequest) -> Iterator[None]:
-    """Recognise the device that a request comes from."""
     token = current_device.set(device_of(request))
     try:
         yield

@@ -21,8 +21,6 @@ ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tupl
 
 
 class RequestIdFilter(logging.Filter):
-    """Adds the current request's id to each record."""
-
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = request_id.get()
         return True

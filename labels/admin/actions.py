@@ -46,8 +46,6 @@ class Choice(NamedTuple):
 
 
 class SelectedLabels(LargeTableAdmin[ShippingLabel]):
-    """The base of all actions on selected labels."""
-
     def choice(
         self, request: HttpRequest, queryset: QuerySet[ShippingLabel], question: Question, limit: int
     ) -> Choice | HttpResponse | None:
@@ -92,7 +90,6 @@ def by_reason(left_out: Iterable[tuple[ShippingLabel, str]]) -> list[tuple[str, 
 
 
 def joined_ids(labels: Sequence[ShippingLabel]) -> str:
-    """Name the first labels of some."""
     ids = ", ".join(label.id for label in labels[:NAMED_AT_MOST])
     more = len(labels) - NAMED_AT_MOST
     return gettext("{ids} and {count} more").format(ids=ids, count=more) if more > 0 else ids
@@ -125,8 +122,6 @@ MARK_AS_NOT_MADE: Final = Question(
 
 
 class DecideSelected(SelectedLabels):
-    """The actions that decide about selected labels."""
-
     @admin.action(description=gettext_lazy("Cancel …"), permissions=["act"])
     def cancel_selected(self, request: StaffRequest, queryset: QuerySet[ShippingLabel]) -> HttpResponse | None:
         """Cancel the bought ones at their carriers."""

@@ -169,7 +169,6 @@ def row_of(row: Row, *, has_lists: bool) -> dict[str, Any]:
 
 
 def figures_of(row: Row, links: Mapping[str, str] = MappingProxyType({})) -> list[tuple[str, Figure]]:
-    """Return the figures of a row, each with its title."""
     names = ("sum_labels", "sum_parcels", "sum_grams", "sum_cancelled_labels")
     texts = (number(kilograms(row[name]), 3) if name.endswith("grams") else number(row[name]) for name in names)
     shown = (Figure(text, links.get(name, "")) for name, text in zip(names, texts, strict=True))

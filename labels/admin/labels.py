@@ -228,7 +228,6 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
             messages.success(request, outcomes[outcome])
 
     def dismiss_notice(self, request: StaffRequest, label: ShippingLabel) -> None:
-        """Take away a notice that staff have dealt with."""
         with suppress(decisions.NotOpenError):  # a colleague was faster
             decisions.dismiss_notice(label=label, decided_by=request.user)
 
@@ -268,7 +267,6 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
 
     @admin.display(description=gettext_lazy("order"))
     def order(self, label: ShippingLabel) -> str:
-        """Name the order, and the label's numbers."""
         others = len(label.tracking_numbers) - 1
         number = f"{label.tracking_number} +{others}" if others > 0 else label.tracking_number
         return format_html("{} <small>{}</small>", label.order_id, number)

@@ -27,8 +27,6 @@ GROUPS: Final = ("shop_id", "carrier_code", "product_code", "state", "error_code
 
 @dataclass
 class Sum:
-    """The sum of some labels."""
-
     labels: int = 0
     parcels: int = 0
     kilograms: Decimal = Decimal(0)

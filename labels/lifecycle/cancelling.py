@@ -56,7 +56,6 @@ class CancelError(Exception):
 def kept_as_bought(
     label: ShippingLabel, problem: str, failure: CarrierError | None = None, *, reason: str
 ) -> CancelError:
-    """Return the error about a label that stays bought."""
     problem = gettext(problem)
     text = gettext("{label} is not cancelled: {problem}").format(label=label.id, problem=problem)
     return CancelError(text, problem, failure, reason=reason)

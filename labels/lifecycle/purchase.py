@@ -137,7 +137,6 @@ def buy_new(
 
 
 def find_earlier(shop_id: str, key: IdempotencyKey) -> ShippingLabel | None:
-    """Find the shop's purchase that holds the key."""
     label: ShippingLabel | None = ShippingLabel.objects.for_shop(shop_id).filter(idempotency_key=key.value).first()
     return label
 

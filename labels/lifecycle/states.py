@@ -25,8 +25,6 @@ logger = logging.getLogger("labels.purchase")
 
 
 class Event(StrEnum):
-    """Something that happens to a label."""
-
     BOUGHT = auto()
     STORED = auto()
     REFUSED = auto()
@@ -50,8 +48,6 @@ class Event(StrEnum):
 
 
 class Effect(StrEnum):
-    """The effect of a transition on the label's parcel."""
-
     MADE = "made, or an imported one is followed"
     WITHDRAWN = "hidden, unless the carrier has moved it"
     BROUGHT_BACK = "shown again"

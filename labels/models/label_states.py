@@ -55,8 +55,6 @@ def settle_wait() -> timedelta:
 
 
 class ShippingLabelQuerySet(ForShop):
-    """Ways to find labels."""
-
     def row_of(self, label: "ShippingLabel") -> Self:
         """The label's own row, by its shop too: a database that is partitioned by shop searches one partition."""
         return self.for_shop(label.shop_id).filter(id=label.id)

@@ -60,7 +60,6 @@ def not_over(label_ids: Sequence[str]) -> list[str]:
 
 
 def with_pdf(label_ids: Sequence[str]) -> Iterator[ShippingLabel]:
-    """Yield the labels whose PDF is stored."""
     for ids in batches(label_ids):
         kept = ShippingLabel.objects.filter(id__in=ids, state__in=STORED, pdf_removed_at=None)
         yield from kept.only("id")

@@ -158,7 +158,6 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
             messages.error(request, text)
 
     def have_let_go(self, request: HttpRequest, parcel: Parcel) -> None:
-        """Take a number off the parcel."""
         number = request.POST.get("number", "")
         if let_go(parcel.pk, number):
             record(Action.CHANGED, parcel, note=f"Number {number} was let go.")

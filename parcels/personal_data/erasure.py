@@ -82,7 +82,6 @@ def erase(parcel_ids: Iterable[str]) -> int:
 
 
 def erase_texts(parcel_ids: Iterable[str]) -> None:
-    """Erase the texts that the carriers' reports are kept with."""
     rows = TrackingNumber.objects.filter(parcel__id__in=list(parcel_ids)).exclude(events=[]).order_by("pk")
     for row in rows.select_for_update(of=("self",)):
         for event in row.events:

@@ -24,8 +24,6 @@ class Step(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of a number after its steps."""
-
     step: Step | None = None
     is_returning: bool = False
 

@@ -156,7 +156,6 @@ def reported_by_shop(parcel: Parcel) -> Timeline | None:
 
 
 def status_of(number: TrackingNumber, reported: Timeline | None) -> Status | None:
-    """Return a number's own status, by its carrier and the shop's report."""
     steps = (step for event in events_of([number]) for step in step_of(event))
     last = last_step([*steps_of(reported), *steps])
     return last and last.status

@@ -86,8 +86,6 @@ def secret_field(label: StrOrPromise, help_text: StrOrPromise) -> forms.CharFiel
 
 
 class ContractForm(forms.ModelForm[CarrierContract]):
-    """A contract as staff add and change it."""
-
     takes_secrets = True  # false over plain http
     is_check = False  # the carrier is asked, and nothing is saved
     password = secret_field(gettext_lazy("Password"), KEEP)

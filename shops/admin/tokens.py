@@ -55,7 +55,6 @@ class WithState:
 
 
 def admin_link(text: str, address: str) -> str:
-    """Render a link to a page of the admin."""
     return format_html('<a class="shop-link" href="{}">{}</a>', address, text)
 
 
@@ -77,8 +76,6 @@ class TokenInline(ReadOnly, WithState, TabularInline[AccessToken, Shop]):
 
 
 class TokenForm(forms.ModelForm[AccessToken]):
-    """The editable fields of a token."""
-
     def clean_expires_at(self) -> Any:
         expires_at = self.cleaned_data["expires_at"]
         if "expires_at" in self.changed_data and expires_at and expires_at <= timezone.now():

@@ -36,8 +36,6 @@ NEEDING_STAFF = {
 
 
 class EndpointForm(forms.ModelForm[WebhookEndpoint]):
-    """An endpoint as staff make and change it."""
-
     event_types = forms.MultipleChoiceField(
         label=gettext_lazy("Event types"),
         choices=[(name, name) for name in SUBSCRIBABLE],

@@ -29,15 +29,11 @@ class TextParameter(StringField):
 
 
 class ChoiceParameter(ChoiceField):
-    """One of a few words."""
-
     def __init__(self, choices: tuple[str, ...], **kwargs: Any) -> None:
         super().__init__(choices, required=kwargs.pop("required", False), **kwargs)
 
 
 class WholeNumberParameter(StringField):
-    """A whole number, in digits."""
-
     def __init__(self, *, min_value: int, max_value: int, **kwargs: Any) -> None:
         super().__init__(required=False, **kwargs)
         self.min_value, self.max_value = min_value, max_value

@@ -76,8 +76,6 @@ class CodeField(StringField):
 
 
 class ChoiceField(StringField):
-    """One of a few strings."""
-
     def __init__(self, choices: Sequence[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.choices = choices
@@ -163,8 +161,6 @@ class IntegerField(NumberField):
 
 
 class BooleanField(StrictField):
-    """A JSON boolean."""
-
     json_type = "a boolean"
     python_types = (bool,)
 
@@ -180,8 +176,6 @@ class ListOfField(serializers.ListField):
 
 
 class StrictListSerializer(serializers.ListSerializer[Any]):
-    """A JSON array of objects."""
-
     default_error_messages = MESSAGES
 
     def to_internal_value(self, data: Any) -> list[Any]:
@@ -234,8 +228,6 @@ class ObjectSerializer(serializers.Serializer[Any]):
 
 
 class ArrayField(StrictField):
-    """A JSON array of anything."""
-
     json_type = "an array"
     python_types = (list,)
 
@@ -244,8 +236,6 @@ class ArrayField(StrictField):
 
 
 class AnyField(StrictField):
-    """Any JSON value."""
-
     def to_internal_value(self, data: Any) -> Any:
         return writable(data)
 
@@ -260,7 +250,6 @@ def writable(data: Any) -> Any:
 
 
 def type_name(data: Any) -> str:
-    """Name the JSON type of a parsed value."""
     names = {
         str: "a string",
         bool: "a boolean",

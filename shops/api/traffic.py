@@ -33,7 +33,6 @@ class Traffic:
         self.lock = threading.Lock()
 
     def note(self, shop_id: str, status: int) -> None:
-        """Count an answered request."""
         kind = "429" if status == TOO_MANY else f"{status // 100}xx"
         with self.lock:
             self.counts[shop_id, kind] += 1

@@ -60,8 +60,6 @@ def joined(words: Iterable[str]) -> str:
 
 
 class WordLookup(Compare):
-    """Rows with a word."""
-
     lookup_name = "has"
     mark, end = "", " "
 

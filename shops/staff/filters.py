@@ -136,7 +136,6 @@ class PeriodFilter(admin.ListFilter):
 
 
 def chosen_texts(spec: Any, listed: ChangeList) -> Iterator[str]:
-    """Yield what is chosen in a filter, in words."""
     is_given = any(value for name in spec.expected_parameters() for value in listed.filter_params.get(name, ()))
     for choice in spec.choices(listed) if is_given else ():
         if "form" in choice:

@@ -8,7 +8,6 @@ from django.urls import reverse
 
 
 def page_of(row: Model, view: str = "change") -> str:
-    """Return the address of a row's page."""
     return address_of(row._meta.label_lower, row.pk, view)
 
 

@@ -46,8 +46,6 @@ class Figure:
 
 @dataclass(frozen=True)
 class Tile:
-    """One figure with its meaning."""
-
     template: ClassVar = "shops/figures/tile.html"
     title: str
     figure: Figure
@@ -57,8 +55,6 @@ class Tile:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of figures, each with a name."""
-
     template: ClassVar = "shops/figures/table.html"
     title: str
     columns: Sequence[str]

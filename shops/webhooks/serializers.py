@@ -46,8 +46,6 @@ class PlaceParameter(TextParameter):
 
 
 class EventQuerySerializer(QuerySerializer):
-    """The query of the events."""
-
     after = PlaceParameter(
         max_length=MAX_PLACE_LENGTH,
         help_text="The `next` of the answer before; `now` for today's place and no event. Without it the events begin"
@@ -108,8 +106,6 @@ class UrlField(StringField):
 
 
 class NewWebhookSerializer(ObjectSerializer):
-    """An endpoint to be made."""
-
     url = UrlField(max_length=MAX_URL_LENGTH, min_length=1, help_text="Where events are sent: https, and public.")
     eventTypes = EventTypesField(source="event_types", required=False)
 
@@ -202,8 +198,6 @@ class WebhookWithSecretSerializer(WebhookSerializer, SecretSerializer):
 
 
 class WebhookListSerializer(serializers.Serializer[Any]):
-    """A page of endpoints."""
-
     data = WebhookSerializer(many=True, help_text="The endpoints, the newest first.")  # type: ignore[assignment]  # a field
     next = StringField(allow_null=True, help_text="The `cursor` of the next page; null on the last one.")
 
@@ -215,20 +209,14 @@ class QueuedSerializer(serializers.Serializer[Any]):
 
 
 class TestSentSerializer(serializers.Serializer[Any]):
-    """A test that is on its way."""
-
     eventId = StringField(help_text="The event's id.")
 
 
 class DeliveryQuerySerializer(PageSerializer):
-    """The query of an endpoint's deliveries."""
-
     state = ChoiceParameter(tuple(DeliveryState.values), help_text="Deliveries in this state only.")
 
 
 class DeliverySerializer(serializers.Serializer[WebhookDelivery]):
-    """An event's delivery to one endpoint."""
-
     eventId = StringField(help_text="The event's id: the `webhook-id`.")
     type = ChoiceField(tuple(EVENT_TYPES), help_text="The type of the event.")
     state = ChoiceField(tuple(DeliveryState.values), help_text="`dead`: given up; a replay sends it again.")
@@ -255,7 +243,5 @@ class DeliverySerializer(serializers.Serializer[WebhookDelivery]):
 
 
 class DeliveryListSerializer(serializers.Serializer[Any]):
-    """A page of deliveries."""
-
     data = DeliverySerializer(many=True, help_text="The deliveries, the newest first.")  # type: ignore[assignment]  # a field
     next = StringField(allow_null=True, help_text="The `cursor` of the next page; null on the last one.")

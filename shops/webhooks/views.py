@@ -39,8 +39,6 @@ WITHOUT_QUERY = {"create", "retrieve", "change", "destroy", "rotate", "test", "r
 
 
 class EventViewSet(GenericViewSet[WebhookEvent]):
-    """A shop's events."""
-
     queryset = WebhookEvent.objects.none()
     http_method_names = ["get", "head"]
 
@@ -58,8 +56,6 @@ class EventViewSet(GenericViewSet[WebhookEvent]):
 
 
 class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
-    """A shop's webhook endpoints."""
-
     queryset = WebhookEndpoint.objects.none()
     http_method_names = ["get", "head", "post", "patch", "delete"]
 

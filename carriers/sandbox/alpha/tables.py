@@ -33,7 +33,6 @@ REFUSED_ACCOUNTS = {
 
 
 def refusal_named(name: str, messages: Mapping[int, str] = MESSAGES) -> RefusalError:
-    """Return the refusal for a fault's name or an error code."""
     if name.isdigit():
         return refusal(messages, int(name))
     return RefusalError(33, REFUSALS_33.get(name, f"invalid data: SANDBOX has no such fault for alpha ({name})"))
@@ -68,8 +67,6 @@ RELAY_EUROPE_PHONE = (
 
 @dataclass(frozen=True)
 class Field:
-    """One row of the page's table of fields."""
-
     name: str
     form: Form
     longest: int | None = None

@@ -140,7 +140,6 @@ def events(way: Way, language: str) -> Elements:
 
 
 def short_events(way: Way, language: str) -> Elements:
-    """Return the events of a search, of fewer fields."""
     shown = language if language in TEXTS["announced"] else FRENCH
     return [("events", _head(happening, shown)) for happening in way.happened]
 

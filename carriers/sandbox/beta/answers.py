@@ -26,12 +26,10 @@ def message(code: str, text: str, kind: str = "ERROR") -> Message:
 
 
 def refused(errors: Iterable[tuple[str, str]], status: int = 400) -> Response:
-    """Answer with errors, each a code and a text."""
     return json_response({"messages": [message(code, text) for code, text in errors]}, status)
 
 
 def refusal(name: str) -> Response:
-    """Return the refusal for a fault's name or an error code."""
     text = meaning_of(SHAPE_CODE)
     error, failure = (SHAPE_CODE, text), ("1", "SANDBOX: internal error")
     shapes = {

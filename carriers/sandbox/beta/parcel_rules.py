@@ -101,7 +101,6 @@ def _validate_network(violations: Violations, letter: Json) -> None:
 
 
 def validate_phones(violations: Violations, address: Json) -> None:
-    """Validate the forms of an address's numbers."""
     if phone := address.get("phoneNumber"):
         violations.require(re.fullmatch(r"\+\d{1,14}|\d{1,15}", phone, re.ASCII), WRONG, "phoneNumber")
     if mobile := address.get("mobileNumber"):

@@ -24,8 +24,6 @@ BLOCKS = {"2.0": "labelV2Response", "3.1": "labelV31Response"}
 
 @dataclass(frozen=True)
 class Order:
-    """A valid request for one parcel."""
-
     body: Json
     account: str
     link: Link

@@ -52,7 +52,6 @@ def validate_request(body: Json, api_key: str) -> Violations:
 
 
 def account_of(body: Json, api_key: str) -> str:
-    """Return the account's name in the ledger."""
     return account_name(body.get("contractNumber", ""), api_key)
 
 

@@ -40,13 +40,11 @@ def source() -> Json:
 
 
 def example(name: str) -> Json:
-    """Return one of the examples by its name."""
     found: Json = source()["examples"][name]
     return found
 
 
 def generate() -> Json:
-    """Compose the OpenAPI document."""
     kept = {name: part for name, part in source().items() if name not in {"examples", "security"}}
     version = {"description": kept["info"]["description"].replace("{version}", __version__)}
     paths = {path: dict(operations(methods)) for path, methods in kept["paths"].items()}
@@ -61,7 +59,6 @@ def generate() -> Json:
 
 
 def operations(path: Json) -> Iterator[tuple[str, Json]]:
-    """Yield a path's methods with their complete operations."""
     methods = ", ".join(METHODS[method] for method in path)
     for method, operation in path.items():
         made = {"security": source()["security"]} | operation

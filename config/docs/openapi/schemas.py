@@ -122,7 +122,6 @@ def reference(name: str) -> Json:
 
 
 def value_schema(field: Field) -> Json:
-    """Return the schema of a field that holds no other."""
     match field:
         case fields.ChoiceField():
             return {"type": "string", "enum": list(field.choices)}

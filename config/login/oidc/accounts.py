@@ -82,7 +82,6 @@ def is_link(login: SocialLogin) -> bool:
 
 
 def roles_of(claims: dict[str, Any]) -> list[str]:
-    """Return the roles that the groups of the claims mean."""
     groups = claims.get(settings.OIDC_GROUPS_CLAIM)
     names = [groups] if isinstance(groups, str) else groups if isinstance(groups, list) else []
     return sorted({role for group, role in settings.OIDC_ROLES.items() if group in names})

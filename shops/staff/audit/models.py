@@ -12,8 +12,6 @@ from shops.db.words import WordsField, word
 
 
 class Action(models.TextChoices):
-    """Actions that are recorded."""
-
     SIGNED_IN = "signed_in"
     SIGN_IN_FAILED = "sign_in_failed"
     VIEWED = "viewed"
@@ -27,8 +25,6 @@ class Action(models.TextChoices):
 
 
 class Channel(models.TextChoices):
-    """The ways to act."""
-
     ADMIN = "admin"
     COMMAND = "command"
     WORK = "work"
