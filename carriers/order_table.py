@@ -16,7 +16,16 @@ from typing import Final
 from carriers.beta.customs import DUTIES_PAID_TO
 from carriers.beta.parties import ONE_LINE, POSTAL_CODE_OF, WITH_PROVINCES
 from carriers.products import Product
+from carriers.validation import RECIPIENT, SENDER
 
+_NAMES: Final = ("firstName", "lastName", "company", "address2")
+# Texts of which the carrier is sent letters and digits alone, and that may be missing: symbols alone are no text there.
+_WORDS: Final[Mapping[str, frozenset[str]]] = {
+    "alpha": frozenset({"reference", "parcels[].reference"}).union(
+        f"{address}.{name}" for address in (SENDER, RECIPIENT) for name in _NAMES
+    ),
+    "beta": frozenset({f"{RECIPIENT}.instructions"}),
+}
 MAX_DAYS_AHEAD: Final = 7  # of a parcel that is handed in with beta
 
 
@@ -122,8 +131,14 @@ def ignored(facts: OrderFacts) -> set[str]:
     return {path for path, _ in cases_that(facts, "is_ignored")}
 
 
+def words(facts: OrderFacts) -> set[str]:
+    """Return the paths of the order's texts that are sent in letters and digits alone, and that may be missing."""
+    own = _WORDS[facts.product.carrier] if facts.product else ()
+    return {path for path, _ in cases_that(facts, "wire") if path in own}
+
+
 def cases_that(facts: OrderFacts, what: str) -> Iterator[tuple[str, Case]]:
-    """Yield the fields with the order's case where it is a `refusal`, or `is_ignored`."""
+    """Yield the fields with the order's case where that has a `refusal`, is `is_ignored`, or has a `wire`."""
     for each in fields_that(facts.product.carrier, what) if facts.product else ():
         case = each.case(facts)
         if case and getattr(case, what):

@@ -13,6 +13,7 @@ from rest_framework import serializers
 from carriers import CARRIERS, order_table
 from carriers.products import PRODUCTS
 from carriers.shipment import LABEL_FORMATS
+from carriers.text import to_ascii
 from labels.customs import MAX_WEIGHT_KG, CustomsSerializer
 from labels.models import LabelState, ShippingLabel
 from labels.order_rules import MAX_PARCELS, day_in, facts_in, late_faults, order_faults
@@ -186,7 +187,16 @@ def ignored_header(
     facts = facts_in(body, sender_address)
     if crosses_border is not None:
         facts = replace(facts, crosses_border=crosses_border)
-    return request_body.ignored_header(body, READER, order_table.ignored(facts))
+    not_needed, words = order_table.ignored(facts), order_table.words(facts)
+
+    def is_needed(path: str, value: Any) -> bool:
+        return path not in not_needed and not (path in words and is_of_symbols(value))
+
+    return request_body.ignored_header(body, READER, is_needed)
+
+
+def is_of_symbols(value: Any) -> bool:
+    return isinstance(value, str) and not value.isspace() and not to_ascii(value)
 
 
 def sides_cm(parcels: list[dict[str, float]]) -> list[list[int | None]]:

@@ -19,6 +19,8 @@ HEADER = "Ignored-Fields"
 GOODS = {"customs": CUSTOMS | {"items": [ITEM], "dutiesPaidBySender": False}}
 SIDES = [{"weight": 2, "length": 30, "width": 20, "height": 10}]
 ALPHA_IGNORES = "customs.items[0].hsCode, customs.items[0].originCountry"
+TO = "destinationAddress"
+NUMBERED = [{"weight": 1, "reference": "A-1"}, {"weight": 1, "reference": "?"}]
 OF_CUSTOMS = "customs.shippingCost, customs.invoiceNumber, customs.eori, customs.comments"
 
 
@@ -48,6 +50,15 @@ def ignored(answer: Response) -> str:
         (WORLD, GOODS, ""),
         (WORLD, GOODS | {"destination": {"provinceCode": "ZH"}}, "destinationAddress.provinceCode"),
         (WORLD, GOODS | {"destination": NEW_YORK}, ""),
+        # Of symbols alone, where letters and digits are printed.
+        ("alpha-13", {"destination": {"company": "***", "address2": "\u2013"}}, f"{TO}.company, {TO}.address2"),
+        ("alpha-13", {"origin": {"company": "♥", "firstName": "."}}, "originAddress.firstName, originAddress.company"),
+        ("alpha-13", {"destination": {"company": "n°5", "address2": "", "lastName": "Ж"}}, ""),
+        ("alpha-13", {"reference": "#"}, "reference"),
+        ("relais", {"reference": "#", "parcels": NUMBERED}, "reference, parcels[1].reference"),
+        ("relais", {"destination": {"company": "***", "address2": "***"}}, ""),
+        (BETA, {"destination": {"company": "&", "instructions": "♥ !"}}, f"{TO}.instructions"),
+        (BETA, {"destination": {"instructions": "2!"}, "reference": "#"}, ""),
         # Of a customer at a pickup point nothing is told: it stays with the parcel's record.
         ("relais", {"destination": {"company": "Bougies", "address2": "Bâtiment C"}}, ""),
     ],
