@@ -42,8 +42,10 @@ class CarrierField:
         return self.error_class(self.carrier, problem, field=self.path)
 
 
-def _is_latin(letter: str) -> bool:
-    return letter.isascii() or letter in _ORDINALS or "LATIN" in unicodedata.name(letter, "").split()
+def _is_latin(char: str) -> bool:
+    """Return true for ASCII and Latin letters, but neither for their wide and raised variants nor for symbols."""
+    is_plain = char.isalpha() and unicodedata.name(char, "").startswith("LATIN ")
+    return char.isascii() or char in _ORDINALS or is_plain
 
 
 def _plain(char: str) -> str:
@@ -110,22 +112,22 @@ def to_plain(text: str, field: CarrierField) -> str:
     return " ".join(latin.translate(_PUNCTUATION_KEPT).split())
 
 
-def _checked(text: str, field: CarrierField) -> str:
+def visible(text: str) -> str:
     """Return plain punctuation, composed letters and single spaces, without invisible characters."""
     composed = unicodedata.normalize("NFC", "".join(map(_plain, text.translate(_PLAIN))))
     spaced = " ".join(composed.split())
     shown = "".join(char for char in spaced if unicodedata.category(char)[0] != "C")
-    return _in_latin(" ".join(shown.split()), field)
+    return " ".join(shown.split())
 
 
 def to_latin(text: str, field: CarrierField) -> str:
     """Return Latin text with plain punctuation and single spaces; refuse characters that the carrier cannot print."""
     if _PRINTABLE_LATIN_1.fullmatch(text):
         return " ".join(text.split())
-    checked = _checked(text, field)
-    if any(char > _LAST_LATIN_1 and not _is_latin(char) for char in checked):
+    latin = _in_latin(visible(text), field)
+    if any(char > _LAST_LATIN_1 and not _is_latin(char) for char in latin):
         raise field.error("only Latin letters, digits and plain punctuation can be printed")
-    return checked
+    return latin
 
 
 def fitting(text: str, field: CarrierField) -> str:

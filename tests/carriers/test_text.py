@@ -112,7 +112,8 @@ def test_other_scripts_are_refused_by_beta(text: str) -> None:
             fold(text, FIELD)
 
 
-@pytest.mark.parametrize("text", ["😀", "☃", "→", "٣"])
+# Some are named for a letter, and are none.
+@pytest.mark.parametrize("text", ["😀", "☃", "→", "٣", "Ⓐ", "\U0001f170", "⒜", "✝", "x\u0363"])
 def test_symbols_without_a_glyph_are_refused_by_beta(text: str) -> None:
     with pytest.raises(AddressRejected):
         to_latin(text, FIELD)
@@ -279,6 +280,7 @@ def test_all_wrong_fields_are_named_at_once(carrier: str, path: str) -> None:
 
 def test_variants_of_latin_letters_become_plain_for_beta() -> None:
     assert to_latin("1ᵉʳ \U0001d401\U0001d7d2", FIELD) == "1er B4"
+    assert to_latin("\uff30\uff41\uff52\uff49\uff53, 2\u207f", FIELD) == "Paris, 2n"
 
 
 @given(st.text(alphabet="ab é/ß", max_size=90), st.text(alphabet="cd œ,", max_size=90))

@@ -93,7 +93,7 @@ def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
 def _is_latin(char: str) -> bool:
     if char <= LAST_LATIN_1:
         return char.isprintable() or char == "\xa0"
-    return char in MARKS or (char.isalpha() and "LATIN" in unicodedata.name(char, "").split())
+    return char in MARKS or (char.isalpha() and unicodedata.name(char, "").startswith("LATIN "))
 
 
 def _validate_service(violations: Violations, service: Json, output: Json) -> None:

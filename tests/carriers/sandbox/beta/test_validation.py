@@ -115,6 +115,7 @@ NO_KEY: Changes = {"contractNumber": GONE, "password": GONE}
         ("30550", {**beta_to("DE", "10115"), f"{SERVICE}.returnTypeChoice": 1}),
         ("30600", {f"{ADDRESSEE}.line2": "улица Ленина"}),
         ("30600", {f"{ADDRESSEE}.city": "Lyon 😀"}),
+        ("30600", {f"{ADDRESSEE}.city": "\uff2c\uff59\uff4f\uff4e"}),
         ("30600", {f"{SENDER}.companyName": "Atelier\tDurand"}),
         ("30318", linked(1, 5)),
         ("30318", linked(3, 2)),
