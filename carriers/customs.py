@@ -11,6 +11,7 @@ from carriers import laying
 from carriers.errors import RequestRejected
 from carriers.products import CUSTOMS_FREE
 from carriers.shipment import Customs, CustomsItem, Party, Shipment
+from carriers.text import to_ascii
 from carriers.validation import all_of
 
 FIELD: Final = "customs.items"
@@ -35,8 +36,9 @@ def needs_customs(sender: Party, recipient: Party) -> bool:
 
 
 def is_in_union(party: Party) -> bool:
+    """Return true for a place in the customs union, by its postal code as it is printed."""
     outside = _OUTSIDE_THE_UNION.get(party.country_code)
-    is_outside = outside is not None and outside.fullmatch(re.sub(r"\s", "", party.zip_code)) is not None
+    is_outside = outside is not None and outside.fullmatch(to_ascii(party.zip_code).replace(" ", "")) is not None
     return party.country_code in CUSTOMS_FREE and not is_outside
 
 

@@ -10,7 +10,7 @@ from anyascii import anyascii
 
 from carriers.errors import CarrierError, CredentialsRejected, RequestRejected
 from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint
-from carriers.text import CarrierField, fitting, required, to_latin, wrapped
+from carriers.text import CarrierField, fitting, required, to_latin, visible, wrapped
 from carriers.validation import RECIPIENT, SENDER, all_of, is_french_mobile, is_mobile, is_number_in_use, phone_of
 
 CARRIER: Final = "beta"
@@ -242,7 +242,7 @@ def _joined(line: str, more: str, field: CarrierField) -> str:
 
 def zip_code_of(party: Party) -> str:
     """Return the postal code in beta's form: LU without its letters, US only what stands before a dash of any kind."""
-    zip_code = POSTAL_CODE_OF.get(party.country_code, party.zip_code.strip())
+    zip_code = POSTAL_CODE_OF.get(party.country_code, visible(party.zip_code))
     if party.country_code == "LU":
         return _LUXEMBOURG.sub("", zip_code)
     return re.split(r"\W", zip_code)[0] if party.country_code == "US" else zip_code

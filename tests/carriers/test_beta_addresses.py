@@ -156,6 +156,10 @@ def test_a_number_that_nobody_has_is_refused_where_it_is_needed(
         ("US", "10001-1234", "10001"),
         ("US", "10001–1234", "10001"),  # noqa: RUF001
         ("US", "10001", "10001"),
+        # Invisible characters, and letters as wide as an ideograph.
+        ("US", "\ufeff10001\u200b-1234", "10001"),
+        ("LU", "\u200bL-1009", "1009"),
+        ("LU", "\uff2c-1009", "1009"),
         ("IE", "D02 AF30", "D02 AF30"),
         ("PT", "1000-001", "1000-001"),
         ("LT", "LT-01100", "LT-01100"),

@@ -241,6 +241,11 @@ def test_a_wrong_declaration_is_refused_before_it_is_sent(changes: dict[str, Any
     [
         ({}, {"country_code": "DE", "zip_code": "10115"}, False),
         *(({}, {"country_code": "ES", "zip_code": each}, True) for each in ("35001", "38001", "51001", "52001")),
+        # As it is printed: without an invisible character, and in plain digits.
+        *(
+            ({}, {"country_code": "ES", "zip_code": each}, True)
+            for each in ("35 001", "\u200b35001", "\uff13\uff15000")
+        ),
         ({}, {"country_code": "ES", "zip_code": "28001"}, False),
         ({}, {"country_code": "IT", "zip_code": "23041"}, True),
         ({}, {"country_code": "DE", "zip_code": "27498"}, True),

@@ -210,6 +210,7 @@ def test_a_parcels_reference_that_cannot_be_printed_is_refused_by_name(desk: Des
     ("country", "zip_code", "network"),
     [
         *(("ES", zip_code, 1) for zip_code in ("35002", "38001", "51001", "52001")),
+        ("ES", "\ufeff35002", 1),
         ("ES", "28012", None),
         ("DE", "35037", None),
     ],

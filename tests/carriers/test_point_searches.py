@@ -117,6 +117,13 @@ def test_a_postal_code_of_symbols_is_not_sent(serve: Serve) -> None:
     assert (caught.value.field, service.server.requests) == ("zip", [])
 
 
+@pytest.mark.parametrize("zip_code", ["L-1616", "\ufeffLU 1616", "\uff2c-\uff11\uff16\uff11\uff16"])
+def test_beta_is_asked_for_a_postal_code_of_letters_and_digits(serve: Serve, zip_code: str) -> None:
+    service = Point(serve, "beta", beta_found())
+    service.find(zip_code=zip_code, country_code="LU")
+    assert bodies(service.server)[0]["zipCode"] == "1616"
+
+
 def test_shop_direct_is_asked_without_lockers(serve: Serve) -> None:
     service = Point(serve, "alpha", alpha_found())
     assert service.find(carrier_code="5X").points
