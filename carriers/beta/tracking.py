@@ -148,11 +148,14 @@ def _events(parcel: Json, number: str) -> tuple[TrackingEvent, ...]:
     found = [event for item in raw if (event := _event(item, number, redactor))]
     if raw and not found:
         raise UnreadableError("no event of the answer can be read")
-    events = in_order(found)
-    if events and not events[-1].is_listed:
-        # The steps tell of the parcel as it is now, so of its newest event only.
-        return (*events[:-1], replace(events[-1], status=_step(parcel)))
-    return events
+    events = list(in_order(found))
+    # The steps tell of the parcel as it is now, so of the newest event that may have changed it.
+    for rank, event in reversed(list(enumerate(events))):
+        if not event.is_listed:
+            events[rank] = replace(event, status=_step(parcel))
+        if event.status or not event.is_listed:
+            break
+    return tuple(events)
 
 
 def _event(item: Json, number: str, redactor: Redactor) -> TrackingEvent | None:

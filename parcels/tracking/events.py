@@ -77,7 +77,7 @@ class CarrierEvent(NamedTuple):
         """Decide which of two tellings of one event stays.
 
         A listed code's event that once changed nothing stays so: a tracker takes a status away when it knows more. An
-        unlisted code has its status only while it is the newest, and keeps it.
+        unlisted code has its status only while no later one changes anything, and keeps it.
         """
         rank = -1 if self.status is None else ADVANCE[self.status]
         return (

@@ -167,6 +167,15 @@ def test_a_listed_code_is_not_overruled_by_a_step(serve: Serve) -> None:
     assert [event.status for event in events] == [None, Status.IN_TRANSIT]
 
 
+def test_an_event_that_changes_nothing_leaves_the_step_to_an_unlisted_code_before_it(serve: Serve) -> None:
+    codes = ("PCHCFM", "XXXXXX", "YYYYYY", "EMLRES", "PREAVI")
+    told_at = [beta_event(code, f"2026-03-02T12:00:0{rank}") for rank, code in enumerate(codes)]
+
+    events = told(serve, "beta", beta_timeline(told_at, step=steps(4))).events
+
+    assert [event.status for event in events] == [Status.IN_TRANSIT, None, Status.OUT_FOR_DELIVERY, None, None]
+
+
 @pytest.mark.parametrize("code", ["101", "103", "104", "105", 105])
 @pytest.mark.parametrize("status", [200, 400, 404])
 def test_a_number_that_the_carrier_says_nothing_about_is_unknown(serve: Serve, code: Any, status: int) -> None:
