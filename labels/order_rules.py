@@ -73,13 +73,13 @@ def order_faults(data: dict[str, Any]) -> Iterator[Fault]:
     if product and carrier and product.carrier != carrier.name:
         own = ", ".join(code for code, each in PRODUCTS.items() if each.carrier == carrier.name)
         yield ["productCode"], f"is a product of {product.carrier}, not of {carrier.name}, which has {own}."
-        return
-    yield from ((path.split("."), words) for path, words in refusals(facts))
-    if product:
-        yield from product_faults(product, data)
-        carrier = CARRIERS[product.carrier]
-    if carrier:
-        yield from carrier_faults(carrier, data)
+    else:
+        yield from ((path.split("."), words) for path, words in refusals(facts))
+        if product:
+            yield from product_faults(product, data)
+            carrier = CARRIERS[product.carrier]
+        if carrier:
+            yield from carrier_faults(carrier, data)
     yield from customs_faults(data)
 
 

@@ -215,6 +215,19 @@ MANY: list[tuple[str, Json, list[str]]] = [
         ["carrierCode: must be one of alpha, beta.", "destinationAddress.email: is required for relais."],
     ),
     (
+        "a product of the other carrier, and goods in no parcel and heavier than all",
+        order(
+            "alpha-13",
+            carrierCode="beta",
+            customs={"items": [{"description": "Soap", "quantity": 99, "unitValue": 4, "weight": 1, "parcel": 7}]},
+        ),
+        [
+            f"productCode: is a product of alpha, not of beta, which has {OWN['beta']}.",
+            "customs.items[0].parcel: must be the index of a parcel, from 0 to 0.",
+            "customs.items: must not weigh more than the parcels.",
+        ],
+    ),
+    (
         "an unknown country: its phone numbers can't be read, the rest can",
         order(destination={"countryCode": "XX", "phone": "no"}, origin={"phone": "no"}),
         [
