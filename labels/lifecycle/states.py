@@ -232,8 +232,10 @@ def write_again(label: ShippingLabel) -> None:
 
 
 def insert_again(label: ShippingLabel) -> None:
-    """Write a row that vanished; its key only if no other purchase has it."""
-    same_key = ShippingLabel.objects.for_shop(label.shop_id).filter(idempotency_key=label.idempotency_key)
-    if label.idempotency_key is not None and same_key.exists():
-        label.idempotency_key = None
+    """Write a row that vanished; of two purchases with its key the later one has it, as the earlier had given it up."""
+    if label.idempotency_key is not None:
+        same_key = ShippingLabel.objects.for_shop(label.shop_id).filter(idempotency_key=label.idempotency_key)
+        same_key.filter(created_at__lt=label.created_at).update(idempotency_key=None)
+        if same_key.exists():
+            label.idempotency_key = None
     label.save(force_insert=True)

@@ -12,12 +12,13 @@ from django.db import transaction
 from pytest_django.fixtures import Settings
 
 from labels.lifecycle import cancelling
+from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import receipts, storage
 from parcels.models import Parcel, TrackingNumber
 from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import Sandbox, nothing_recorded, row
-from tests.labels.interruptions import BETA, KEY, assert_bought, buy_control, interrupt, pass_time
+from tests.labels.interruptions import BETA, KEY, WAIT_S, assert_bought, buy_control, interrupt, pass_time
 from tests.labels.orders import PRODUCT, RECIPIENT, order, post, weighing
 from tests.labels.urls import fetch
 from tests.support.api import Caller
@@ -200,6 +201,21 @@ def test_an_erased_customer_does_not_come_back_with_the_label(buyer: Caller) -> 
     assert recover() == ["1 labels put back: label_generated", "0 labels reconciled"]
     assert (row().recipient["lastName"], row().idempotency_key) == ("", KEY)
     assert RECIPIENT["lastName"] not in str(values(Parcel))
+
+
+def test_a_key_is_again_that_of_the_later_purchase(buyer: Caller, sandbox: Sandbox) -> None:
+    interrupt(buyer, sandbox, "reset")
+    restore = moment()
+    pass_time(WAIT_S)
+    buy_control(buyer)
+    reconcile()
+    bought = post(buyer, order(), key=KEY).json()["id"]
+    call_command("erase_customer", buyer.shop.id, RECIPIENT["email"], stdout=StringIO())  # receipts, the newest first
+    calls = sandbox.calls()
+    restore()
+    recover()
+    replayed = post(buyer, order(), key=KEY)
+    assert (replayed.status_code, replayed.json().get("id"), sandbox.calls()) == (201, bought, calls)
 
 
 def test_receipts_go_with_the_addresses(buyer: Caller, settings: Settings, folder: Path) -> None:
