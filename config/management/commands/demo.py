@@ -28,7 +28,7 @@ from carriers.sandbox.journeys import PACE_NAME, pace_of
 from carriers.sandbox.server import SandboxServer
 from config.docs.collection import collection
 from config.docs.openapi.document import example
-from config.management.demo_lines import addresses, guide
+from config.management.demo_lines import guide
 from config.management.receiver import Receiver
 from config.ops.serving import check_port
 from parcels.importing.reading import ParcelImport
@@ -94,8 +94,8 @@ class Command(base.Command):
                 stack.enter_context(manage(["work"], environment))
                 label = buy_label(url, token)
                 write_collection(options["collection"], url=url, token=token, label=label["id"])
-                self.print(guide(url, token, parcel, label))
-                self.print(addresses(url, password, sandbox.url, options["collection"], test_token))
+                places = {"sandbox_url": sandbox.url, "collection_path": options["collection"]}
+                self.print(guide(url, token, parcel, label, password=password, test_token=test_token, **places))
                 stack.enter_context(receiver)  # what has arrived meanwhile is shown below these lines
                 while server.poll() is None:
                     time.sleep(WAKE_S)  # a signal just before a wait begins does not interrupt it
