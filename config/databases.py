@@ -9,8 +9,8 @@ from urllib.parse import unquote, urlsplit
 import dj_database_url
 from environs import ValidationError
 
-from config.hosts import split_host
-
+# ``NAME:PORT``, ``192.0.2.1``, ``[2001:db8::1]:5432``.
+HOST = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<name>[^:\[\]]+))(?::(?P<port>[0-9]{1,5}))?")
 POSTGRESQL = re.compile(r"(?P<scheme>postgres(?:ql)?)://(?:(?P<user>[^/?#]*)@)?(?P<hosts>[^@/?#]*)(?P<rest>[/?#].*)")
 # libpq's own timeouts for a connection whose other side is silent, in seconds unless noted.
 LIBPQ_TIMEOUTS: dict[str, Any] = {
@@ -25,6 +25,15 @@ PRIMARY_TIMEOUT_S = 10
 REPLICA_TIMEOUT_S = 1
 # A connection to a replica is replaced after this time, so that a replica that was down gets its share again.
 REPLICA_MAX_AGE_S = 300
+
+
+def split_host(text: str, default_port: int) -> tuple[str, int]:
+    """Split a host into name and port; raise ValueError."""
+    host = HOST.fullmatch(text)
+    port = int(host["port"] or default_port) if host else 0
+    if not host or not 0 < port < 2**16:
+        raise ValueError("a host needs a name and may have a port")
+    return host["ipv6"] or host["name"], port
 
 
 def parse(url: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from redis.connection import AbstractConnection
 from redis.sentinel import MasterNotFoundError
 
 from carriers.http.connections import Deadline
-from config.hosts import split_host
+from config.databases import split_host
 
 URL = re.compile(
     r"redis(?P<tls>s?)\+sentinel://(?:(?P<username>[^:@/]*):(?P<password>[^@/]*)@)?(?P<hosts>[^@/?]+)"

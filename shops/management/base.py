@@ -69,6 +69,12 @@ class Command(base.BaseCommand):
             raise base.CommandError("standard output: is closed") from None
 
 
+class CustomerCommand(Command):
+    def add_arguments(self, parser: base.CommandParser) -> None:
+        parser.add_argument("shop_id", metavar="SHOP_ID")
+        parser.add_argument("email", metavar="EMAIL", help="upper and lower case make no difference")
+
+
 def operator() -> str:
     """Return the name of the one who runs the command: OPERATOR's, else the operating system's."""
     try:

@@ -75,16 +75,13 @@ def object_schema(name: str, source: Json, names: Mapping[type, str]) -> Json:
         | {"examples": [example[field_name]]}
         for field_name, field in declared.items()
     }
-    schema = {"type": "object", "description": source["description"], "properties": without_none(properties)}
+    # What is None is what the details remove.
+    kept = {each: {key: value for key, value in part.items() if value is not None} for each, part in properties.items()}
+    schema = {"type": "object", "description": source["description"], "properties": kept}
     if "additionalProperties" in source:  # an answer, which has all fields and no others
         return schema | {"required": list(properties), "additionalProperties": False}
     required = sorted(field_name for field_name, field in declared.items() if field.required)
     return schema | ({"required": required} if required and not name.startswith("Patched") else {})
-
-
-def without_none(properties: dict[str, Json]) -> dict[str, Json]:
-    """Leave out what the details remove."""
-    return {name: {key: value for key, value in part.items() if value is not None} for name, part in properties.items()}
 
 
 def meaning(component: str, field: Field) -> str:

@@ -5,10 +5,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from config.customers import Customer
-from config.management.customer import CustomerCommand
+from shops.management import base
 
 
-class Command(CustomerCommand):
+class Command(base.CustomerCommand):
     """``erase_customer SHOP_ID EMAIL [--dry-run]``."""
 
     help = (

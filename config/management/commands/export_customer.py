@@ -5,10 +5,10 @@ from typing import Any
 import orjson
 
 from config.customers import Customer
-from config.management.customer import CustomerCommand
+from shops.management import base
 
 
-class Command(CustomerCommand):
+class Command(base.CustomerCommand):
     """``export_customer SHOP_ID EMAIL``: finds what `erase_customer` would erase."""
 
     help = "Print all that is held of a shop's customer as JSON: parcels, their tracking, labels, and PDFs' names."
