@@ -57,10 +57,7 @@ class CarrierError(Exception):
         self.reservation_number = ""
         self.pickup_point: PickupPoint | None = None
         self.is_carrier_failing = is_carrier_failing
-        super().__init__(self._message())
-
-    def _message(self) -> str:
-        return ": ".join(part for part in (self.field or self.summary, self.detail, self.carrier_text) if part)
+        super().__init__(": ".join(filter(None, (field or self.summary, detail, carrier_text))))
 
     @classmethod
     def code_for(cls, carrier: str) -> str:

@@ -66,13 +66,8 @@ def _personal(party: Party) -> Iterator[str]:
 
 
 def _spelled(value: str) -> Iterator[str]:
-    for spelling in _spellings(value):
+    for spelling in {value, anyascii(value), to_ascii(value)}:  # the last is what alpha is sent
         yield from (spelling, *_WORD.findall(spelling))
-
-
-def _spellings(value: str) -> set[str]:
-    """Return the value as given, in ASCII, and as alpha is sent it."""
-    return {value, anyascii(value), to_ascii(value)}
 
 
 def _pattern(value: str) -> str:

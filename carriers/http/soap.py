@@ -39,7 +39,9 @@ class _BoundedBuilder(TreeBuilder):
 
 def parse(document: bytes) -> Element:
     """Parse XML into elements without namespaces; raises UnreadableError, also for a DOCTYPE."""
-    _refuse_too_many_tags(document)
+    # Many tags or attributes would make a tree many times the document's size.
+    if document.count(b"<") > MAX_TAGS or document.count(b'"') + document.count(b"'") > MAX_QUOTES:
+        raise UnreadableError("the XML has too many tags")
     document = document.lstrip()  # nothing may precede a declaration, though servers' pages often begin with a line
     if declared := _DECLARED.match(document):
         document = as_utf_8(document, declared[1].decode())
@@ -56,12 +58,6 @@ def parse(document: bytes) -> Element:
     if not isinstance(root, Element):
         raise UnreadableError("the answer has no XML element")
     return root
-
-
-def _refuse_too_many_tags(document: bytes) -> None:
-    """Refuse documents whose tags or attributes would make a tree many times their size."""
-    if document.count(b"<") > MAX_TAGS or document.count(b'"') + document.count(b"'") > MAX_QUOTES:
-        raise UnreadableError("the XML has too many tags")
 
 
 def text(element: Element, name: str) -> str:

@@ -132,7 +132,9 @@ def _draw(page: Page, label: Label) -> None:
     _draw_head(page, label)
     _draw_addresses(page, label)
     _draw_facts(page, label)
-    _draw_barcode(page, label)
+    barcode = Code128(label.tracking_number, barWidth=0.5 * mm, barHeight=20 * mm, quiet=0)
+    barcode.drawOn(page.canvas, (WIDTH_MM * mm - barcode.width) / 2, 15.5 * mm)
+    page.centred(11, label.tracking_number, (BOLD, 11))
     page.box(1, 7.5, is_filled=True)
     page.centred(3.3, NOTICE, (BOLD, 11.5), is_white=True)
     page.box(1, HEIGHT_MM - 2)
@@ -178,12 +180,6 @@ def _draw_facts(page: Page, label: Label) -> None:
     page.text((74, 37.5), label.ship_date, (REGULAR, 8))
     if label.customs:
         page.fitted((40, 62.5), label.customs, (BOLD, 8), WIDTH_MM - MARGIN_MM - 40)
-
-
-def _draw_barcode(page: Page, label: Label) -> None:
-    barcode = Code128(label.tracking_number, barWidth=0.5 * mm, barHeight=20 * mm, quiet=0)
-    barcode.drawOn(page.canvas, (WIDTH_MM * mm - barcode.width) / 2, 15.5 * mm)
-    page.centred(11, label.tracking_number, (BOLD, 11))
 
 
 def _draw_a4_surroundings(page: Page) -> None:

@@ -8,7 +8,6 @@ The shop's systems are the source: a later import of the same parcel brings ever
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 import orjson
 from django.db.models import QuerySet
@@ -85,15 +84,10 @@ def erase_texts(parcel_ids: Iterable[str]) -> None:
     rows = TrackingNumber.objects.filter(parcel__id__in=list(parcel_ids)).exclude(events=[]).order_by("pk")
     for row in rows.select_for_update(of=("self",)):
         for event in row.events:
-            erase_unlisted(row.carrier_code, event)
+            if not event["is_listed"]:  # the text of a code that our tables lack may be this event's
+                known = UnlistedEventCode.objects.filter(carrier_code=row.carrier_code, code=event["code"])
+                known.filter(text=event["text"][:MAX_TEXT_LENGTH]).update(text="")
         anonymise(row, COLUMNS[TrackingNumber])
-
-
-def erase_unlisted(carrier_code: str, event: dict[str, Any]) -> None:
-    """Erase the text of a code that our tables lack, where it is this event's."""
-    if not event["is_listed"]:
-        known = UnlistedEventCode.objects.filter(carrier_code=carrier_code, code=event["code"])
-        known.filter(text=event["text"][:MAX_TEXT_LENGTH]).update(text="")
 
 
 def anonymise(row: Parcel | TrackingNumber, columns: Columns, *further: str) -> None:

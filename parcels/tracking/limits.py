@@ -43,14 +43,11 @@ class Slots:
             while self._slots and self._slots[0] < time.monotonic() - MAX_LATE_S:
                 self._slots.popleft()
             if not self._slots:
-                self._reserve()
+                count = max(1, round(RESERVED_S / self._interval_s))
+                wait_s = reserve(self._name, count=count, interval=timedelta(seconds=self._interval_s))
+                first = time.monotonic() + wait_s  # read after the database's clock, so that no slot is used early
+                self._slots.extend(first + number * self._interval_s for number in range(count))
             return self._slots.popleft()
-
-    def _reserve(self) -> None:
-        count = max(1, round(RESERVED_S / self._interval_s))
-        wait_s = reserve(self._name, count=count, interval=timedelta(seconds=self._interval_s))
-        first = time.monotonic() + wait_s  # read after the database's clock, so that no slot is used early
-        self._slots.extend(first + number * self._interval_s for number in range(count))
 
 
 @cached({}, lock=Lock())

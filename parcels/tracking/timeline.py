@@ -86,7 +86,10 @@ def derive(
         end = step.kept_until or timeline.end_deposit_date
         delivered_at = timeline.delivery_date if step.status == timeline.last_status else None
         timeline = replace(timeline, last_status=str(step.status), delivery_date=delivered_at, end_deposit_date=end)
-    newest = newest_of(seen[-1], timeline.carrier_last_status)
+    newest = timeline.carrier_last_status
+    last = seen[-1]
+    if not newest or newest["date"] <= last.at:
+        newest = {"code": last.code, "description": last.text, "date": last.at}
     returned_at = min((each.at for each in shop_steps if each.status is Status.RETURN_TO_SENDER), default=inf)
     return replace(timeline, carrier_last_status=newest, events=history(seen, timeline.events, returned_at))
 
@@ -106,12 +109,6 @@ def steps_of(reported: Timeline | None) -> Iterator[Step]:
             yield Step(event["createdAt"], is_carrier=False, status=Status.RETURN_TO_SENDER)
     status = Status(reported.last_status)
     yield Step(as_of, is_carrier=False, status=status, kept_until=reported.end_deposit_date)
-
-
-def newest_of(event: CarrierEvent, reported: Json | None) -> Json:
-    if reported and reported["date"] > event.at:
-        return reported
-    return {"code": event.code, "description": event.text, "date": event.at}
 
 
 def history(seen: Iterable[CarrierEvent], reported: list[Json], returned_at: float) -> list[Json]:
