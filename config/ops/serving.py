@@ -91,7 +91,7 @@ def check_port(host: str, port: int) -> None:
         with socket.socket(family) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:  # the last for a name that no DNS has
         raise CommandError(f"port {port} of {host} can't be used: {error}") from None
 
 

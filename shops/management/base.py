@@ -11,7 +11,7 @@ from typing import IO, Any, NoReturn
 
 from django.conf import settings
 from django.core.management import base
-from django.db import OperationalError, ProgrammingError
+from django.db import DatabaseError, OperationalError, ProgrammingError
 
 from shops.models import Shop
 from shops.staff.audit.models import AuditEntry, Channel
@@ -50,7 +50,10 @@ class Command(base.BaseCommand):
         try:
             with acting(Actor(operator()[:MAX_NAME], Channel.COMMAND)):
                 return super().execute(*args, **options)
-        except (OperationalError, ProgrammingError) as error:
+        except DatabaseError as error:
+            # SQLite's of a file that is no database, or is damaged, is of the class itself; others are faults of ours.
+            if not isinstance(error, OperationalError | ProgrammingError) and type(error) is not DatabaseError:
+                raise
             raise base.CommandError(f"the database can't be used: {describe(error)}") from error
 
     def print(self, text: str) -> None:

@@ -158,6 +158,15 @@ def test_a_dry_run_says_it_and_changes_nothing(buyer: Caller) -> None:
     assert values() == []
 
 
+def test_an_empty_month_is_none(buyer: Caller) -> None:
+    restore = moment()
+    post(buyer, order())
+    restore()
+    with pytest.raises(CommandError, match="--since: needs a month"):
+        recover("--since", "")
+    assert values() == []
+
+
 def test_a_storage_that_is_down_at_the_reservation_refuses_no_order(
     buyer: Caller, sandbox: Sandbox, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -154,7 +154,7 @@ def test_a_file_that_is_no_labels_is_told(own: Caller, folder: Path) -> None:
 
 
 NO_MONTH, TOO_EARLY = "needs a month, such as 2026-11", "there are no labels from before 2025-01"
-MONTHS = dict.fromkeys(("x", "2026", "2026-13", "2026-11-01", "11-2026"), NO_MONTH)
+MONTHS = dict.fromkeys(("", "x", "2026", "2026-13", "2026-11-01", "11-2026"), NO_MONTH)
 MONTHS |= dict.fromkeys(("0001-01", "1969-12", "2024-12"), TOO_EARLY) | {"9999-12": "that month has not begun"}
 
 

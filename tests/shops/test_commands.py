@@ -274,6 +274,13 @@ def test_a_database_without_tables_is_one_line_that_says_what_to_do(transactiona
     assert err.endswith(" (run `manage.py migrate` first)\n")
 
 
+def test_a_database_that_is_none_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("no database, but longer than the head of one" * 10)
+    code, out, err = run_command("create_shop", "Own", DATABASE_URL=f"sqlite:///{file}")
+    assert (code, out, err) == (1, "", "CommandError: the database can't be used: file is not a database\n")
+
+
 FILES = {
     "absent": ("absent.json", "No such file or directory"),
     "empty": ("", "Is a directory"),

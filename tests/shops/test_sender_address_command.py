@@ -24,6 +24,7 @@ BAD_ADDRESSES: dict[str, bytes] = {
     "an empty object": b"{}",
     "a lone surrogate": b'{"firstName": "\\ud800"}',
     "deep": b"[" * 5000,
+    "an address in a file that is too long": orjson.dumps(SENDER) + b" " * 65_536,
     **{
         f"{name} {value!r}": orjson.dumps(SENDER | {name: value})
         for name in SENDER
@@ -72,6 +73,16 @@ def test_an_address_that_one_carrier_can_not_print_is_set_and_said_so(shop: Shop
     first, second = err.splitlines()
     assert "is set" in first
     assert second.startswith("Labels of beta can't be sent from it: lastName: ")
+
+
+def test_fields_that_no_sender_has_are_ignored_and_named(shop: Shop) -> None:
+    address = orjson.dumps(SENDER | {"adress2": "Bâtiment B", "instructions": "ring", "a\nb": 1})
+    _, err = call(SET_ADDRESS, "shop", "-", stdin=address)
+    shop.refresh_from_db()
+    assert shop.sender_address == SENDER
+    first, second = err.splitlines()
+    assert "is set" in first
+    assert second == "Ignored, as no field of originAddress: adress2, instructions, a%0Ab."
 
 
 @pytest.mark.parametrize("arguments", [("absent", "-"), ("shop", "/nowhere/address.json"), ("shop", "/")])

@@ -34,7 +34,7 @@ class Command(base.Command):
         is_dry_run, since = options["dry_run"], options["since"]
         done: Counter[str] = Counter()
         try:
-            done.update(recover(first_day(since) if since else None, is_dry_run=is_dry_run))
+            done.update(recover(first_day(since) if since is not None else None, is_dry_run=is_dry_run))
             done.update(erased_again(is_dry_run=is_dry_run))
         except StorageError as error:
             raise CommandError(f"the storage can't be reached ({error}): run it again") from None

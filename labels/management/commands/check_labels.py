@@ -21,7 +21,7 @@ class Command(base.Command):
         parser.add_argument("--since", metavar="YYYY-MM", help="the first month to look at; default: all")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        since = first_day(options["since"]) if options["since"] else EPOCH
+        since = first_day(options["since"]) if options["since"] is not None else EPOCH
         found: Counter[str] = Counter()
         try:
             for kind, about in check(since):

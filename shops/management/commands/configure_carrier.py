@@ -20,6 +20,7 @@ from shops.staff.audit.recording import record
 PRODUCT = re.compile(r"(?P<code>[^=]+)(=(?P<carrier_code>[^:]+)(:(?P<service>[0-9]{1,3})(:(?P<as_code>\w{1,3}))?)?)?")
 PRODUCT_FORM = "CODE[=CARRIERCODE[:SERVICE[:AS]]]"
 MAX_SECRET_LENGTH = 200
+MAX_LINE_BYTES = 4096  # read of a line, which may have no end: more than a secret's of any characters
 ONE_LINE = "standard input: needs the secret, in one line"
 # By the contract's fields.
 OPTIONS = {
@@ -160,6 +161,6 @@ def read_secrets(options: dict[str, Any]) -> tuple[accounts.Secret, accounts.Sec
 def read_line() -> str:
     """Return a line of standard input, empty if there is none; raise CommandError."""
     try:
-        return base.standard_input().readline().decode().strip("\r\n")
+        return base.standard_input().readline(MAX_LINE_BYTES).decode().strip("\r\n")
     except (OSError, UnicodeDecodeError):
         raise CommandError(ONE_LINE) from None

@@ -12,6 +12,8 @@ from shops.management import base
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 
+MAX_BYTES = 64 * 1024  # as the API takes of an order, which has two addresses
+
 
 class Command(base.Command):
     """``set_sender_address SHOP_ID FILE``."""
@@ -43,7 +45,9 @@ class Command(base.Command):
 def read_json(name: str) -> Any:
     """Read the file; raise CommandError."""
     with base.open_file(name) as file, base.file_errors(name):
-        content = file.read()
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise CommandError(f"FILE: needs at most {MAX_BYTES} bytes")
     try:
         return orjson.loads(content.removeprefix(BOM_UTF8))
     except orjson.JSONDecodeError as error:

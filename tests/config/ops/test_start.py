@@ -50,6 +50,13 @@ def test_a_number_out_of_range_is_refused(option: str, said: str) -> None:
         call_command("serve", option)
 
 
+@pytest.mark.parametrize("host", ["", "two words", "x" * 64 + ".example.com", "a..b"])
+def test_a_host_that_is_none_is_refused_in_one_line(host: str) -> None:
+    with pytest.raises(CommandError, match=f"port [0-9]+ of {host} can't be used: .+") as caught:
+        call_command("serve", f"--host={host}")
+    assert len(str(caught.value).splitlines()) == 1
+
+
 @pytest.mark.parametrize(("place", "why"), [("/etc/passwd", "EACCES"), ("/proc/labels", "ENOENT")])
 def test_a_folder_that_can_not_be_written_to_is_refused(place: str, why: str, settings: Settings) -> None:
     folder = {"BACKEND": "labels.pdfs.folder.LabelFolder", "OPTIONS": {"location": place}}
