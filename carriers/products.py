@@ -54,7 +54,8 @@ for _row in _rows("zones.csv"):
     _ZONES[_row["zone"]] = _zone(_row["countries"])
 ANYWHERE: Final = _zone("")
 MAINLAND: Final = _ZONES["mainland"]
-OVERSEAS: Final = _ZONES["overseas"]
+OVERSEAS: Final = _ZONES["overseas"]  # to which beta has codes of its own
+ALPHA_OVERSEAS: Final = _ZONES["alpha_overseas"]  # of its relays
 CUSTOMS_FREE: Final = _ZONES["customs_free"]
 BETA_OVERSEAS: Final = _ZONES["beta_overseas"]  # as a place to send from, and for linked parcels
 

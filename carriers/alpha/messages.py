@@ -18,7 +18,7 @@ from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.http import soap
 from carriers.itinerary import destination, route_of
 from carriers.pickup_points import FIELD
-from carriers.products import MAINLAND, OVERSEAS, PRODUCTS, Product, Route
+from carriers.products import ALPHA_OVERSEAS, MAINLAND, PRODUCTS, Product, Route
 from carriers.shipment import Credentials, CustomsItem, Party, PickupPoint, Shipment
 from carriers.text import CarrierField, fitting, required, to_ascii, wrapped
 from carriers.validation import all_of
@@ -96,7 +96,7 @@ def _recipient(shipment: Shipment, product: Product, point: PickupPoint | None) 
     if not product.needs_pickup_point:
         return parties.recipient(shipment.recipient)
     country_code = shipment.recipient.country_code
-    is_relay_europe = product.code == RELAY_ABROAD and country_code not in OVERSEAS
+    is_relay_europe = product.code == RELAY_ABROAD and country_code not in ALPHA_OVERSEAS
     return parties.recipient_at(
         point,
         shipment.recipient,

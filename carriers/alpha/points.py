@@ -47,7 +47,7 @@ _METRES: Final = re.compile(r"[0-9]{1,7}")
 _OVERSEAS: Final = MappingProxyType(
     dict(
         code.split("=")
-        for code in "BL=BLM GF=GUF GP=GLP MQ=MTQ NC=NCL PF=PYF PM=SPM RE=REU TF=ATF WF=WLF YT=MYT".split()
+        for code in "BL=BLM GF=GUF GP=GLP MF=MAF MQ=MTQ NC=NCL PF=PYF PM=SPM RE=REU TF=ATF WF=WLF YT=MYT".split()
     )
 )
 _ALPHA_2: Final = MappingProxyType({three: two for two, three in _OVERSEAS.items()} | {"FRA": "FR", "MCO": "MC"})

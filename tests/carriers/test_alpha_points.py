@@ -12,6 +12,7 @@ from carriers.base import Carrier
 from carriers.client import Limits
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, PickupPointRejected, RequestRejected
 from carriers.products import PRODUCTS
+from carriers.sandbox.countries import ALPHA_3
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Package, PurchasedLabel
 from tests.carriers.conftest import Serve, SetTime
@@ -120,11 +121,22 @@ def test_a_relay_overseas_is_asked_for_and_answered_by_alpha_3(serve: Serve) -> 
     assert sent(carriers.shipping, "skybillValue")["productCode"] == "4P"
 
 
-@pytest.mark.parametrize(("asked", "answered"), [("BE", "BEL"), ("BE", "be"), ("BE", ""), ("RE", "RE"), ("YT", "MYT")])
+@pytest.mark.parametrize(
+    ("asked", "answered"), [("BE", "BEL"), ("BE", "be"), ("BE", ""), ("RE", "RE"), ("YT", "MYT"), ("MF", "MAF")]
+)
 def test_the_country_of_the_label_is_alpha_2(serve: Serve, asked: str, answered: str) -> None:
     carriers = Carriers(serve, http(alpha_point(abroad=asked, codePays=answered)))
     carriers.buy(RELAY_ABROAD, recipient={"country_code": asked})
-    assert sent(carriers.shipping, "recipientValue")["recipientCountry"] == asked
+    recipient = sent(carriers.shipping, "recipientValue")
+    assert recipient["recipientCountry"] == asked
+    assert (" " in recipient["recipientPhone"]) == (asked == "BE")  # a space after the country's number in Europe alone
+
+
+@pytest.mark.parametrize("country_code", ALPHA_3)
+def test_the_point_service_has_overseas_territories_by_alpha_3(serve: Serve, country_code: str) -> None:
+    carriers = Carriers(serve, http(alpha_point(abroad=country_code)))
+    carriers.buy(RELAY_ABROAD, recipient={"country_code": country_code})
+    assert fields(operation(carriers.points))["countryCode"] == ALPHA_3[country_code]
 
 
 @pytest.mark.parametrize("point_zip", ["78224", "78266"])

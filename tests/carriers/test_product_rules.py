@@ -93,6 +93,7 @@ def test_beta_serves_the_destinations_of_its_page(
         ("BE", "3", SATURDAY_IN_PARIS, ("49", "337")),
         ("RE", "3", FRIDAY_IN_PARIS, ("4P", "368")),
         ("RE", "20", SATURDAY_IN_PARIS, ("4P", "368")),
+        ("MF", "3", FRIDAY_IN_PARIS, ("4P", "368")),
     ],
 )
 def test_a_relay_abroad_goes_by_destination_weight_and_day(
