@@ -24,6 +24,8 @@ LATEST_HOUR = time(18)
 EMPTY, CREDENTIALS, WRONG_PRODUCT, NO_TARIFF = 2, 3, 4, 5
 NO_CONTRACT = "000033"  # the end of an account that has no product
 LACKING = "0000"  # before the product that an account lacks: 19000086 has no 86
+# The values that the page names; which code others have is a choice.
+FORMS = {"type": "[MD]", "service": "[06]", "arrCity": rf"-|(?!.{{51}})(?:{tables.FORMS['text'].pattern})"}
 _refusal = partial(soap.refusal, error_texts("alpha quickcost"))
 
 
@@ -33,9 +35,7 @@ def answer_products(state: State, request: Request) -> Response:
 
 def _list(state: State, message: soap.Message) -> Response:
     fields = message.fields()
-    empty = next((name for name, value in fields.items() if not value), None)
-    if empty:
-        raise _refusal(EMPTY, empty)
+    _check(fields)
     account, country = fields["accountNumber"], fields["arrCountryCode"]
     try:
         validate_credentials(account, fields["password"])
@@ -54,6 +54,15 @@ def _list(state: State, message: soap.Message) -> Response:
     return service.perform(state, message, products)
 
 
+def _check(fields: dict[str, str], *, may_be_empty: str = "") -> None:
+    """Refuse the first field that is empty, or has a value that the page does not name."""
+    for name, value in fields.items():
+        if not value and name == may_be_empty:
+            continue
+        if not value or not re.fullmatch(FORMS.get(name, ".*"), value):
+            raise _refusal(EMPTY, name)
+
+
 def _is_there(country: str, zip_code: str) -> bool:
     """Return whether the postal code is one of the country, or of those that are written as this one."""
     places = [_country(country), *(code for code, written in WRITTEN.items() if written == country)]
@@ -66,9 +75,9 @@ def _country(code: str) -> str:
 
 def _time(state: State, message: soap.Message) -> Response:
     fields = message.fields()
-    empty = next((name for name, value in fields.items() if not value and name != "arrCity"), None)
-    if empty or not re.fullmatch(r"\d{5}", fields["depZipCode"]):
-        raise _refusal(EMPTY, empty or "depZipCode")
+    _check(fields, may_be_empty="arrCity")
+    if not re.fullmatch(r"\d{5}", fields["depZipCode"]):
+        raise _refusal(EMPTY, "depZipCode")
     days = DAYS.get(fields["productCode"])
     if days is None:
         raise _refusal(WRONG_PRODUCT)

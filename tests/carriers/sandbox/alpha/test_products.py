@@ -25,6 +25,7 @@ def test_the_products_of_a_place_come_without_leading_zeros_and_without_amounts(
     assert reply.texts("productCode") == ["1", "16", "4I", "44", "17", "86", "49", "5E", "5X"]
     assert set(reply.texts("amount") + reply.texts("amountTTC") + reply.texts("amountTVA")) == {"0.0"}
     assert ask(sandbox, arrCountryCode="US").texts("productCode") == ["17"]
+    assert {ask(sandbox, arrCity=city, type=kind).code for city in ("-", "A" * 50) for kind in "MD"} == {"0"}
 
 
 def test_sides_and_a_day_may_be_asked_with(sandbox: SandboxServer) -> None:
@@ -49,6 +50,8 @@ def test_an_account_may_lack_a_product_or_all(sandbox: SandboxServer) -> None:
         ({"arrCountryCode": "FRA"}, "5"),
         ({"weight": "31"}, "5"),
         ({"weight": "one"}, "5"),
+        ({"type": "X"}, "2"),
+        *(({"arrCity": city}, "2") for city in ("Saint-Étienne", "L'Hay", "Lyon--3", "A" * 51)),
     ],
 )
 def test_a_mistake_has_its_code(sandbox: SandboxServer, changes: dict[str, str], code: str) -> None:
@@ -81,6 +84,9 @@ def test_the_day_of_arrival_is_told_without_credentials(sandbox: SandboxServer) 
         ({"productCode": "01"}, "4"),
         ({"depZipCode": ""}, "2"),
         ({"shippingDate": "x"}, "2"),
+        ({"type": "X"}, "2"),
+        ({"service": "1"}, "2"),
+        ({"arrCity": "L'Hay"}, "2"),
     ],
 )
 def test_a_product_that_the_service_does_not_know_has_no_day(
