@@ -114,10 +114,9 @@ def to_plain(text: str, field: CarrierField) -> str:
 
 def visible(text: str) -> str:
     """Return plain punctuation, composed letters and single spaces, without invisible characters."""
-    composed = unicodedata.normalize("NFC", "".join(map(_plain, text.translate(_PLAIN))))
-    spaced = " ".join(composed.split())
-    shown = "".join(char for char in spaced if unicodedata.category(char)[0] != "C")
-    return " ".join(shown.split())
+    spaced = " ".join(text.translate(_PLAIN).split())
+    shown = "".join(_plain(char) for char in spaced if unicodedata.category(char)[0] != "C")
+    return unicodedata.normalize("NFC", " ".join(shown.split()))
 
 
 def to_latin(text: str, field: CarrierField) -> str:

@@ -101,6 +101,10 @@ def test_typographic_punctuation_becomes_plain_for_beta() -> None:
     assert to_latin("l\u2019\u00c9t\u00e9 \u2013 \u201cla\u201d", FIELD) == 'l\'Été - "la"'
 
 
+def test_an_accent_finds_its_letter_behind_an_invisible_character() -> None:
+    assert to_latin("e\u200b\u0301cole", FIELD) == to_latin("e\u0301cole", FIELD) == "école"
+
+
 def test_invisible_characters_are_removed() -> None:
     assert to_latin(" a \u200b b\x00 \n", FIELD) == to_ascii(" a \u200b b\x00 \n") == "a b"
 
