@@ -69,6 +69,11 @@ class CarrierError(Exception):
         return self.code_for(self.carrier)
 
     @property
+    def explanation(self) -> str:
+        """What an API client is told, without a full stop at the end."""
+        return str(self).rstrip(".")
+
+    @property
     def is_nothing_made(self) -> bool:
         """Return true if certainly no parcel exists at the carrier."""
         return not self.made_numbers
@@ -85,6 +90,11 @@ class Rejected(CarrierError):  # noqa: N818 - named for what happened
     merged: tuple["Rejected", ...] = ()
     code_suffix = "REQUEST_REJECTED"
     summary = "The carrier refused the request"
+
+    @property
+    def explanation(self) -> str:
+        """The texts of this refusal and of the others, each once."""
+        return ". ".join(dict.fromkeys(str(each).rstrip(".") for each in (self, *self.others)))
 
     @property
     def each(self) -> tuple["Rejected", ...]:

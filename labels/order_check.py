@@ -70,7 +70,8 @@ def judged(contract: CarrierContract, order: dict[str, Any]) -> tuple[Trial, Shi
 
 
 def refused(stage: Stage, error: Rejected) -> dict[str, Any]:
-    refusal = CarrierFailedError(error)
+    """Return a refusal as a problem of its own, apart from others of the same answer."""
+    refusal = CarrierFailedError(error.with_others(()))
     return problem(stage, str(refusal.detail), code=refusal.public_code, field=error.field or None)
 
 

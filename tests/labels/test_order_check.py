@@ -11,7 +11,7 @@ from labels.models import ShippingLabel
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
 from tests.drills.order_trials import run
-from tests.labels.conftest import Sandbox
+from tests.labels.conftest import Sandbox, assert_coded
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import ACCOUNT, Json, order, post, weighing
 from tests.support.api import Caller, Response
@@ -134,6 +134,16 @@ def test_all_that_the_carrier_refuses_is_a_problem(asker: Caller) -> None:
         ("BETA_ADDRESS_REJECTED", "destinationAddress.zip", "carrier"),
         ("BETA_REQUEST_REJECTED", "destinationAddress.phone", "carrier"),
     ]
+
+
+def test_a_purchase_names_all_that_the_carrier_refuses_and_a_problem_its_own_field(buyer: Caller) -> None:
+    body = order("beta", destination={"zip": "1234", "phone": "06 12 34 56 78"})
+    message = assert_coded(post(buyer, body), 400, "BETA_ADDRESS_REJECTED")
+    problems = check(buyer, body)["problems"]
+    assert message == " ".join(each["message"] for each in problems)
+    fields = [problem["field"] for problem in problems]
+    for problem in problems:
+        assert [field for field in fields if field in problem["message"]] == [problem["field"]]
 
 
 def test_a_missing_sender_or_a_day_that_is_over_is_a_problem(asker: Caller) -> None:

@@ -71,4 +71,4 @@ class CarrierFailedError(ApiError):
             entry = entry if has_key else entry.saying(OUTCOME_UNKNOWN_WITHOUT_KEY)
         elif not error.is_nothing_made:
             entry = entry.saying(SOME_PARCELS_MADE)
-        super().__init__(entry, wait=wait, failure=str(error).rstrip("."))
+        super().__init__(entry, wait=wait, failure=error.explanation)
