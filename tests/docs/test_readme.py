@@ -12,6 +12,8 @@ import yaml
 
 from config.docs.guide import PAGES
 from config.docs.openapi.document import example
+from shops.api.errors.coded import CODES
+from shops.api.errors.plain import PLAIN_ERRORS
 from tests.docs.conftest import Demo
 from tests.support.paths import SHIPMENTS
 from tests.support.processes import ROOT
@@ -116,6 +118,17 @@ def test_the_examples_are_found() -> None:
     expected = [("parcels", ""), ("search", "?orderName"), ("search", "?email"), ("shipments", ""), ("shipments", "")]
     expected += [("shipments", "?createdFrom"), ("pickup-points", "?productCode")]
     assert paths == [*expected, ("parcels", "")]
+
+
+def test_every_code_and_every_status_of_an_error_is_in_its_tables() -> None:
+    errors = README.read_text(encoding="utf-8").partition("\n## Errors\n")[2].partition("\n## ")[0]
+    rows = [row.split("|")[1:3] for row in errors.splitlines() if row.startswith("| ")]
+    words = {word.strip(" `"): second.strip() for first, second in rows for word in first.split(",")}
+    for entry in (*PLAIN_ERRORS.values(), *CODES.values()):
+        assert {str(int(status)) for status in entry.statuses} <= words.keys(), entry.name
+        if entry.code:
+            code = re.sub("^(ALPHA|BETA)_", "..._", entry.code)
+            assert words.get(code) == str(int(entry.statuses[0])), code
 
 
 def test_a_key_stands_for_one_order_in_the_readme_the_guide_and_the_reference() -> None:
