@@ -132,6 +132,18 @@ def test_what_is_written_by_hand_is_what_the_code_says(document: Json) -> None:
     assert document["components"]["headers"]["Allow"]["schema"]["examples"] == list(METHODS.values())
 
 
+@pytest.mark.parametrize("status", ["400", "413"])
+def test_a_webhooks_body_is_not_described_as_an_order(status: str, document: Json) -> None:
+    described = [
+        operation["responses"][status]["description"]
+        for path, methods in document["paths"].items()
+        for operation in methods.values()
+        if "/webhooks" in path and "requestBody" in operation
+    ]
+    assert len(described) == 3
+    assert not any(" order " in text for text in described)
+
+
 def test_a_detail_of_a_field_is_of_one_that_exists(document: Json) -> None:
     for name, schema in source()["components"]["schemas"].items():
         assert (
