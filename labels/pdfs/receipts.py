@@ -80,10 +80,17 @@ def read_all(label_ids: Sequence[str]) -> Iterator[tuple[str, ShippingLabel | No
             yield from pool.map(read_one, label_ids[start : start + BATCH_SIZE])
 
 
-def remove_old(before: datetime) -> None:
-    """Remove the receipts that were last written before this. Raise StorageError."""
+def remove_old(before: datetime) -> dict[str, datetime]:
+    """Remove the receipts that were last written before this. Raise StorageError.
+
+    Return when the others were, those of labels as old or of the same month.
+    """
+    left = {}
     for month in storage.months(ROOT):
         if month <= f"{before:%Y/%m}":
             for path, written_at in storage.entries(f"{ROOT}/{month}"):
                 if written_at < before:
                     storage.delete(path)
+                else:
+                    left[PurePosixPath(path).name] = written_at
+    return left

@@ -14,6 +14,7 @@ from labels.models import LabelState, ShippingLabel
 from labels.pdfs import receipts
 from labels.personal_data.erasure import WITHOUT_KEYS, anonymise, blank_receipts, past_promise, remove_pdf
 from parcels.personal_data import erasure
+from shops.db.bulk import batches
 
 # The states of what was bought and is settled.
 BOUGHT = (LabelState.GENERATED, LabelState.CANCELLED)
@@ -77,5 +78,16 @@ def remove_pdfs(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
     removed = 0
     while labels := list(oldest[:batch_size]):
         removed += sum(map(remove_pdf, labels))
-    receipts.remove_old(before)
+    blank_outdated(receipts.remove_old(before))
     return removed
+
+
+def blank_outdated(written_at: dict[str, datetime]) -> None:
+    """Erase the people from receipts that were written before their labels lost the addresses. Raise StorageError.
+
+    They are of labels that something happened to long after the purchase, such as a cancellation.
+    """
+    for ids in batches(written_at):
+        erased = ShippingLabel.objects.filter(id__in=ids, addresses_removed_at__isnull=False)
+        times = erased.values_list("id", "addresses_removed_at")
+        blank_receipts([label_id for label_id, removed_at in times if written_at[label_id] < removed_at])

@@ -235,3 +235,19 @@ def test_receipts_go_with_the_addresses(buyer: Caller, settings: Settings, folde
     settings.KEEP_LABEL_ADDRESSES_DAYS = 1
     call_command("apply_retention", stdout=StringIO())
     assert not storage.is_stored(receipts.name(row().id))
+
+
+def test_a_receipt_written_long_after_the_purchase_loses_the_addresses_with_the_row(
+    buyer: Caller, settings: Settings
+) -> None:
+    restore = moment()
+    post(buyer, order())
+    pass_time(2 * 24 * WAIT_S)
+    cancelling.cancel(row())
+    settings.KEEP_LABEL_ADDRESSES_DAYS = 1
+    call_command("apply_retention", stdout=StringIO())
+    kept = receipts.read(row().id)
+    assert kept
+    assert (kept.state, kept.recipient["lastName"], kept.reference) == (LabelState.CANCELLED, "", "")
+    restore()
+    assert recover() == ["1 labels put back: cancelled", "0 labels reconciled"]
