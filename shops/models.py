@@ -101,6 +101,8 @@ class Shop(models.Model):
 
 
 class AccessTokenQuerySet(models.QuerySet["AccessToken"]):
+    """Finds, uses and revokes tokens."""
+
     def find(self, token_or_id: str) -> "AccessToken":
         """Find a token by its text or its id; raise AccessToken.DoesNotExist."""
         return self.get(Q(digest=tokens.digest(token_or_id)) | Q(id=token_or_id))

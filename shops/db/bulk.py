@@ -105,6 +105,7 @@ def defaults(model: type[Model]) -> tuple[dict[str, Any], list[tuple[str, Callab
 
 
 def insert(rows: Sequence[Model]) -> None:
+    """Insert rows of one model."""
     if rows:
         model = type(rows[0])
         insert_values(model, layout(model).columns, map(stored, rows))

@@ -60,6 +60,8 @@ def joined(words: Iterable[str]) -> str:
 
 
 class WordLookup(Compare):
+    """Rows with a word."""
+
     lookup_name = "has"
     mark, end = "", " "
 

@@ -36,6 +36,8 @@ def new_message_id() -> str:
 
 
 class WebhookEndpointQuerySet(ForShop):
+    """Ways to find endpoints."""
+
     def not_revoked(self) -> Self:
         """Endpoints that events are kept for; a paused or disabled one gets them when it is active again."""
         return self.filter(revoked_at=None)
@@ -190,12 +192,16 @@ class WebhookEvent(models.Model):
 
 
 class DeliveryState(models.TextChoices):
+    """The progress of a delivery."""
+
     QUEUED = "queued", "queued"
     DELIVERED = "delivered", "delivered"
     DEAD = "dead", "dead letter"
 
 
 class WebhookDeliveryQuerySet(ForShop):
+    """Ways to find deliveries."""
+
     def queued(self) -> Self:
         return self.filter(state=DeliveryState.QUEUED)
 
