@@ -7,7 +7,8 @@ import orjson
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from shops.contracts.addresses import SenderError, checked_sender
+from shops.api.request_body import ignored_header
+from shops.contracts.addresses import AddressSerializer, SenderError, checked_sender
 from shops.management import base
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
@@ -29,7 +30,8 @@ class Command(base.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         shop = base.find_shop(options["shop_id"])
         try:
-            address, refusals = checked_sender(read_json(options["file"]))
+            data = read_json(options["file"])
+            address, refusals = checked_sender(data)
         except SenderError as error:
             raise CommandError(f"FILE: {error}") from None
         changes = {"sender_address": [shop.sender_address, address]}
@@ -40,6 +42,8 @@ class Command(base.Command):
         self.stderr.write(f"The sender address of shop {shop.id} is set.")
         for carrier, refusal in refusals.items():
             self.stderr.write(f"Labels of {carrier} can't be sent from it: {refusal}.")
+        for names in ignored_header(data, AddressSerializer()).values():
+            self.stderr.write(f"Ignored, as no field of originAddress: {names}.")
 
 
 def read_json(name: str) -> Any:
