@@ -20,6 +20,7 @@ from carriers.shipment import DEFAULT_FORMAT
 from labels.lifecycle import cancelling, outcomes, reconciling
 from labels.lifecycle.errors import StorageUnavailableError
 from labels.lifecycle.leases import hold, take
+from labels.lifecycle.notices import LEFT_OUT
 from labels.lifecycle.states import TRANSITIONS, Event, move
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
 from labels.pdfs import unmerged
@@ -31,7 +32,6 @@ from shops.staff.audit import recording
 from shops.staff.audit.models import Action
 
 NOTHING_LEFT = "it was looked into, and no parcel is left of it"
-LEFT_OUT = "Not made: %s. The label is for the other parcels."
 logger = logging.getLogger("labels.decisions")
 
 

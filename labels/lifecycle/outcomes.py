@@ -14,6 +14,7 @@ from carriers.shipment import PickupPoint, PurchasedLabel
 from labels import metrics
 from labels.lifecycle.db_retry import DATABASE_ERRORS, with_db_retry
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
+from labels.lifecycle.notices import CUSTOMS_FORM_MISSING
 from labels.lifecycle.states import Event, move
 from labels.models import LabelState, ShippingLabel, settle_wait
 from labels.pdfs import recovery, storage, unmerged
@@ -23,11 +24,6 @@ from shops.contracts.addresses import address_of
 from shops.contracts.clients import client
 from shops.db import clock
 
-# beta gives it once, with the label: without it the parcel is stopped at customs.
-CUSTOMS_FORM_MISSING = (
-    "The customs form did not come with the label, and can't be fetched again. Get it from the carrier or fill it in"
-    " by hand: without it the parcel is stopped at customs."
-)
 NOT_AS_ORDERED = "its parcels are not those ordered"
 CAME_LATE = "its label came after the order had been settled, and is cancelled"
 # Only then does alpha's search find each parcel that was made.

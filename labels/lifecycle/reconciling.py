@@ -18,7 +18,7 @@ from carriers.client import Service
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.http.transport import UnreadableError
 from carriers.shipment import DEFAULT_FORMAT, PurchasedLabel
-from labels.lifecycle import cancelling, outcomes
+from labels.lifecycle import cancelling, notices, outcomes
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle.leases import ASK_AGAIN_AFTER, due, fail_own, hold, schedule, take
 from labels.lifecycle.states import Event
@@ -37,7 +37,6 @@ NOT_MADE = "the purchase was interrupted, and nothing was made"
 CANCELLED = "the purchase was interrupted, and its parcels, found without their PDF, were cancelled"
 NOT_CANCELLED = "its parcels were found without their PDF, and could not be cancelled"
 NOT_USED = "no label came of it; what was made is not used, and is not billed"
-SURPLUS = "The carrier made %s too, which could not be cancelled: cancel it there, or it is paid for."
 logger = logging.getLogger("labels.reconciling")
 
 
@@ -151,7 +150,7 @@ def cancel_surplus(label: ShippingLabel) -> None:
     elif label.decided_at and clock.now() < label.decided_at + CANCEL_TIMEOUT:
         hold(label)
     else:
-        schedule(label, None, staff_notice=SURPLUS % ", ".join(label.left_of_surplus))
+        schedule(label, None, staff_notice=notices.of_surplus(label.left_of_surplus))
 
 
 # --- Questions to the carrier about a purchase ---

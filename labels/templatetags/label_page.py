@@ -7,6 +7,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 
+from labels.lifecycle.notices import notice_of, worded
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel
 from shops.api.errors.coded import CODES
 from shops.personal_data import MASKED
@@ -55,6 +56,8 @@ INTERRUPTED = gettext_lazy(
 )
 
 register = template.Library()
+register.filter("notice", notice_of)
+register.filter("worded", worded)
 
 
 def is_interrupted(label: ShippingLabel) -> bool:
@@ -88,7 +91,7 @@ def reason(label: ShippingLabel) -> str:
     code = CODES.get(label.error_code)
     said = label.error_message or (gettext(code.cause) if code else "")
     name = gettext("To be cancelled") if label.state in IN_CANCELLATION else error_name(label.error_code)
-    context = {"name": name, "said": label.staff_notice or said}
+    context = {"name": name, "said": notice_of(label) or said}
     return render_to_string("labels/reason.html", context) if any(context.values()) else ""
 
 

@@ -8,8 +8,10 @@ from django.test import Client
 from labels.lifecycle.cancelling import record_cancelled
 from labels.lifecycle.reconciling import reconcile
 from labels.models import ShippingLabel
-from tests.labels.admin.pages import bought_unknown, decide, numbers_of, page_of, pdf_file, upload
+from shops.models import Shop
+from tests.labels.admin.pages import NOON, bought_unknown, decide, numbers_of, page_of, pdf_file, upload
 from tests.labels.conftest import Sandbox
+from tests.labels.factories import LabelFactory
 from tests.labels.interruptions import CANCEL
 from tests.support.api import Caller
 from tests.support.paths import SHIPMENTS
@@ -75,6 +77,16 @@ def test_a_label_of_which_only_the_rest_is_cancelled_stays_bought(adopted: Adopt
     assert "Kept." in decide(staff, adopted.label, "cancelled", outcome="kept").text
     adopted.label.refresh_from_db()
     assert adopted.label.state == "label_generated"
+
+
+@pytest.mark.both_databases
+def test_staff_are_told_of_all_parcels_that_are_left_however_many(staff: Client, shop: Shop) -> None:
+    numbers = [f"XU9{number:08}FR" for number in range(98)]
+    label = LabelFactory(shop=shop, carrier_code="alpha", surplus_numbers=numbers, decided_at=NOON, ask_again_at=NOON)
+    assert reconcile() == {"label_generated": 1}
+    page = page_of(staff, label)
+    assert "which could not be cancelled" in page
+    assert [number for number in numbers if number not in page] == []
 
 
 @pytest.mark.both_databases

@@ -17,6 +17,7 @@ from tests.labels.admin.pages import CONTRACTS, LABELS, NOON, decide, page_of
 from tests.labels.factories import PDF, ContractFactory, LabelFactory
 from tests.labels.orders import RECIPIENT
 from tests.support.api import client, logged_in
+from tests.support.desk import FRENCH
 from tests.support.factories import AccessTokenFactory, ShopFactory
 
 HOSTILE = """"><script>alert(1)</script><img src=x onerror='alert(2)'>{{7*7}}"""
@@ -190,3 +191,38 @@ def test_no_page_loads_anything_from_elsewhere(staff: Client, shop: Shop) -> Non
 def test_the_list_cannot_be_filtered_by_a_secret(staff: Client, shop: Shop, lookup: str) -> None:
     LabelFactory(shop=shop)
     assert staff.get(LABELS, {lookup: "a"}).status_code == 400
+
+
+FORM_MISSING = (
+    "The customs form did not come with the label, and can't be fetched again. Get it from the carrier or fill it in"
+    " by hand: without it the parcel is stopped at customs."
+)
+
+
+def test_a_notice_and_the_warnings_are_in_the_readers_language_and_the_carriers_own_as_it_said_them(
+    staff: Client, shop: Shop
+) -> None:
+    left_out = "Not made: 2, 3. The label is for the other parcels."
+    warnings = ["The address was cut.", FORM_MISSING, left_out]
+    label = LabelFactory(shop=shop, staff_notice=FORM_MISSING, warnings=warnings)
+    page = page_of(staff, label)
+    assert page.count(escape(FORM_MISSING)) == 2
+    assert "The address was cut." in page
+    assert left_out in page
+    french = staff.get(f"{LABELS}{label.id}/change/", headers=FRENCH).text
+    assert "The address was cut." in french
+    assert french.count("La déclaration douanière ") == 2
+    assert "Non créés : 2, 3. " in french
+    for text in ("customs form", "Not made"):
+        assert text not in french
+    for path in (LABELS, f"{LABELS}to-decide/"):
+        listed = staff.get(path, headers=FRENCH).text
+        assert "La déclaration douanière" in listed
+        assert "customs form" not in listed
+
+
+def test_a_labels_warnings_are_dots_for_those_who_may_not_see_customers(shop: Shop) -> None:
+    label = LabelFactory(shop=shop, warnings=["Rue Hunter coupée"])
+    page = page_of(logged_in("view_shippinglabel"), label)
+    assert "Hunter" not in page
+    assert "<li>•••</li>" in page

@@ -1,0 +1,41 @@
+"""The texts of a bought label's notice and warnings: stored in English, worded in the reader's language."""
+
+import re
+from collections.abc import Sequence
+from textwrap import shorten
+from typing import Final
+
+from django.utils.translation import gettext, gettext_noop
+
+from labels.models import ShippingLabel
+
+# beta gives it once, with the label: without it the parcel is stopped at customs.
+CUSTOMS_FORM_MISSING = gettext_noop(
+    "The customs form did not come with the label, and can't be fetched again. Get it from the carrier or fill it in"
+    " by hand: without it the parcel is stopped at customs."
+)
+LEFT_OUT = gettext_noop("Not made: %s. The label is for the other parcels.")
+SURPLUS = gettext_noop("The carrier made %s too, which could not be cancelled: cancel it there, or it is paid for.")
+FORMS: Final = {
+    text: re.compile(re.escape(text).replace("%s", "(.*)")) for text in (CUSTOMS_FORM_MISSING, LEFT_OUT, SURPLUS)
+}
+MAX_LENGTH = ShippingLabel._meta.get_field("staff_notice").max_length or 0
+
+
+def of_surplus(numbers: Sequence[str]) -> str:
+    """Name the parcels that are left, as many as the column has room for."""
+    return SURPLUS % shorten(", ".join(numbers), MAX_LENGTH - len(SURPLUS % ""), placeholder=" …")
+
+
+def worded(text: str) -> str:
+    """Return a text of ours in the reader's language, and a carrier's as it is."""
+    for form, pattern in FORMS.items():
+        if match := pattern.fullmatch(text):
+            return gettext(form) % match.groups()
+    return text
+
+
+def notice_of(label: ShippingLabel) -> str:
+    """Word a label's notice, with all parcels that are left."""
+    is_shortened = label.staff_notice and label.staff_notice == of_surplus(label.left_of_surplus)
+    return gettext(SURPLUS) % ", ".join(label.left_of_surplus) if is_shortened else worded(label.staff_notice)
