@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from tests.drills.environment import Environment, environment
 from tests.drills.forks import close_connections
-from tests.drills.http_client import Connection
+from tests.support.http import Connection
 from tests.drills.process import Process, cpu_s, process_tree
 from tests.drills.shop import SHOP, new_key, order
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS

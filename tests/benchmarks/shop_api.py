@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from tests.drills.environment import Environment, environment
-from tests.drills.http_client import Connection
+from tests.support.http import Connection
 from tests.drills.options import read_options
 from tests.drills.shop import SHOP, new_key, order
 

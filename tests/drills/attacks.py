@@ -21,7 +21,7 @@ from config.ops.look_up_pool import LOOK_UP_THREADS
 from tests.drills import caddy
 from tests.drills.clients import percentiles
 from tests.drills.environment import Environment, environment
-from tests.drills.http_client import Connection, call
+from tests.support.http import Connection, call
 from tests.drills.options import read_options
 from tests.drills.printing import counts, exit_code
 from tests.drills.process import Process, peak_mb, process_tree

@@ -13,7 +13,7 @@ from typing import Any, Self
 from django.db import connection
 
 from tests.drills.environment import Environment
-from tests.drills.http_client import Answer, call
+from tests.support.http import Answer, call
 from tests.support.paths import SHIPMENTS
 
 GENERATED, FAILED, CANCELLED = "label_generated", "failed", "cancelled"

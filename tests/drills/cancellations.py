@@ -9,7 +9,7 @@ from threading import Barrier
 from tests.drills.audit import Audit
 from tests.drills.concurrency_result import Keys, Result
 from tests.drills.environment import Environment
-from tests.drills.http_client import Answer, call
+from tests.support.http import Answer, call
 from tests.drills.printing import counts
 from tests.drills.shop import carrier_of, new_key, order
 from tests.support.paths import SHIPMENTS

@@ -10,7 +10,7 @@ from statistics import quantiles
 
 from tests.benchmarks.driver import GetConnection
 from tests.drills.environment import Environment
-from tests.drills.http_client import Answer
+from tests.support.http import Answer
 from tests.drills.shop import carrier_of, new_key, order
 from tests.support.paths import PARCELS
 

@@ -20,7 +20,7 @@ from tests.drills import cancellations
 from tests.drills.audit import Audit
 from tests.drills.concurrency_result import FACTS, Keys, Result
 from tests.drills.environment import Environment, environment
-from tests.drills.http_client import Answer
+from tests.support.http import Answer
 from tests.drills.options import read_options
 from tests.drills.printing import counts, exit_code, print_table
 from tests.drills.shop import carrier_of, new_key, order

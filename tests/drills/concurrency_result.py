@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.drills.audit import CANCELLED, FAILED, GENERATED, AuditResult
-from tests.drills.http_client import Answer
+from tests.support.http import Answer
 
 Keys = dict[str, list[Answer]]
 

@@ -13,7 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.drills.http_client import Answer, call
+from tests.support.http import Answer, call
 from tests.drills.process import Process
 from tests.drills.shop import new_key, open_shop, order
 from tests.support import migrated

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from tests.drills.clients import Clients, Sample, percentiles
 from tests.drills.environment import Environment, environment, tracking_settings
 from tests.drills.forks import close_connections
-from tests.drills.http_client import Answer, call
+from tests.support.http import Answer, call
 from tests.drills.options import read_options
 from tests.drills.printing import counts, exit_code
 from tests.drills.process import Process

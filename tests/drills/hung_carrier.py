@@ -18,7 +18,7 @@ from functools import partial
 from tests.drills.audit import Audit
 from tests.drills.clients import Clients, Sample, percentiles
 from tests.drills.environment import Environment, bucket_settings, environment, silent_server
-from tests.drills.http_client import Answer
+from tests.support.http import Answer
 from tests.drills.printing import exit_code
 from tests.drills.process import cpu_s
 from tests.drills.shop import SHOP

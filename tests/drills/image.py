@@ -22,7 +22,7 @@ from urllib.request import urlopen
 
 from tests.drills.containers import Engine
 from tests.drills.environment import sandbox, sandbox_settings
-from tests.drills.http_client import Answer, call
+from tests.support.http import Answer, call
 from tests.drills.options import read_options
 from tests.drills.process import Process
 from tests.drills.shop import ACCOUNTS, SENDER, SHOP, order

@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.drills.environment import environment, tracking_settings
 from tests.drills.forks import close_connections
-from tests.drills.http_client import call
+from tests.support.http import call
 from tests.drills.options import read_options
 from tests.drills.printing import exit_code
 from tests.drills.process import Process

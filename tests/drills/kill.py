@@ -20,7 +20,7 @@ from multiprocessing import get_context
 from tests.drills.audit import FIGURES, Audit, AuditResult
 from tests.drills.environment import Environment, environment
 from tests.drills.forks import close_connections
-from tests.drills.http_client import Answer, call
+from tests.support.http import Answer, call
 from tests.drills.kill_cases import CANCELLATION, Case, all_cases
 from tests.drills.printing import counts, exit_code, print_table
 from tests.drills.shop import new_key

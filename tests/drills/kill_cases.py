@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.drills.http_client import Answer
+from tests.support.http import Answer
 from tests.drills.shop import order, pickup
 
 PURCHASE, PICKUP, CANCELLATION = "purchase", "pickup", "cancellation"

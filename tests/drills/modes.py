@@ -21,7 +21,7 @@ from django.core.management import call_command
 
 from tests.drills.edges.gateway import Gateway, gateway
 from tests.drills.environment import Environment, environment, sandbox, sandbox_settings
-from tests.drills.http_client import call
+from tests.support.http import call
 from tests.drills.options import read_options
 from tests.drills.printing import exit_code, say
 from tests.drills.shop import PRODUCTS, RECIPIENT, SENDER, order, pickup

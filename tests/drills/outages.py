@@ -19,7 +19,7 @@ from typing import Any
 
 from tests.drills.audit import Audit, AuditResult
 from tests.drills.environment import Environment, bucket_settings, environment, silent_server
-from tests.drills.http_client import Answer
+from tests.support.http import Answer
 from tests.drills.options import read_options
 from tests.drills.printing import counts, exit_code
 from tests.drills.process import Process

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from carriers.products import PARIS, PRODUCTS
 from carriers.sandbox.pickup_points import POINTS
 from tests.drills.environment import environment
-from tests.drills.http_client import call
+from tests.support.http import call
 from tests.drills.options import read_options
 from tests.drills.printing import exit_code, say
 from tests.support.paths import POINTS as PATH

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any
 
 from tests.drills.environment import Environment, environment
-from tests.drills.http_client import Answer, call
+from tests.support.http import Answer, call
 from tests.drills.options import read_options
 from tests.drills.order_oracle import LABEL_ID, ORACLES, Expected, Json
 from tests.drills.printing import exit_code, say

@@ -26,7 +26,7 @@ from django.db import connection
 
 from tests.drills.audit import Audit
 from tests.drills.environment import Environment, environment
-from tests.drills.http_client import Answer, call
+from tests.support.http import Answer, call
 from tests.drills.printing import counts, say
 from tests.drills.shop import ACCOUNTS, RECIPIENT, SHOP, carrier_of, new_key, order
 from tests.labels.backups import ask, backed_up, check, hand_over, postgresql_program, recovered, restore

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.drills.environment import Environment, environment, tracking_settings
 from tests.drills.forks import Child, close_connections
-from tests.drills.http_client import call
+from tests.support.http import call
 from tests.drills.options import read_options
 from tests.drills.printing import exit_code
 from tests.drills.process import Process

@@ -29,7 +29,7 @@ from django.db import connection
 from tests.drills import caddy
 from tests.drills.audit import Audit
 from tests.drills.environment import Environment, sandbox, sandbox_settings, set_variables
-from tests.drills.http_client import call
+from tests.support.http import call
 from tests.drills.printing import exit_code, print_table
 from tests.drills.shop import ACCOUNTS, SENDER, SHOP
 from tests.drills.systemd import Systemd

@@ -107,11 +107,15 @@ class Caller:
     shop: Shop
     token: str
 
+    @property
+    def bearer(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
     def get(self, path: str, **options: Any) -> Response:
         return self.request("GET", path, **options)
 
     def request(self, method: str, path: str, **options: Any) -> Response:
-        headers = {"Authorization": f"Bearer {self.token}"} | options.pop("headers", {})
+        headers = self.bearer | options.pop("headers", {})
         return client().generic(method, path, headers=headers, **options)
 
     def look_up(self, number: str) -> Response:

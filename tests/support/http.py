@@ -1,8 +1,71 @@
-"""Requests exactly as a test writes them."""
+"""HTTP clients: one that reports every outcome, a lost connection too, and requests exactly as a test writes them."""
 
-from http.client import HTTPConnection
+import json
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from typing import Any
 
 from tests.support.waiting import WAIT_TIMEOUT_S
+
+ANSWER_TIMEOUT_S = 120
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A client's view of one request; the status is 0 where the connection ended without an answer."""
+
+    status: int
+    headers: dict[str, str]
+    content: bytes
+    duration_s: float
+
+    @property
+    def body(self) -> Any:
+        """The parsed JSON, or an empty object where the content is something else."""
+        is_json = self.headers.get("content-type", "").startswith("application/json")
+        return json.loads(self.content) if is_json else {}
+
+    @property
+    def outcome(self) -> str:
+        """The status with the error's code; a replayed purchase is marked."""
+        if not self.status:
+            return "no answer"
+        if self.status == 201:
+            return "201 replayed" if "idempotent-replayed" in self.headers else "201"
+        return f"{self.status} {self.body.get('code', '')}".strip()
+
+
+class Connection:
+    """A keep-alive connection, opened again after a failure."""
+
+    def __init__(self, port: int, timeout_s: float = ANSWER_TIMEOUT_S, host: str = "127.0.0.1") -> None:
+        self._http = HTTPConnection(host, port, timeout=timeout_s)
+
+    def request(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
+        """Send one request, with `body` as JSON; it is never repeated."""
+        content = None if body is None else json.dumps(body)
+        sent = {"Content-Type": "application/json"} if content else {}
+        status, received, text = 0, {}, b""
+        started_s = time.monotonic()
+        try:
+            self._http.request(method, path, content, sent | (headers or {}))
+            response = self._http.getresponse()
+            text = response.read()
+            status, received = response.status, {name.lower(): value for name, value in response.getheaders()}
+        except (HTTPException, OSError):
+            self.close()
+        return Answer(status, received, text, time.monotonic() - started_s)
+
+    def close(self) -> None:
+        self._http.close()
+
+
+def call(port: int, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
+    """Send one request over a connection of its own."""
+    with closing(Connection(port)) as connection:
+        return connection.request(method, path, body, headers)
 
 
 def ask(

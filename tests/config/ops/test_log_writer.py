@@ -6,13 +6,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
-from http.client import HTTPConnection
+from contextlib import closing, suppress
 
 import pytest
 
 from config.ops.log_writer import NO_ROOM, NOT_WRITTEN, LineWriter
 from tests.labels.test_metrics import value
+from tests.support.http import Connection
 from tests.support.processes import ROOT, environment, free_port, wait_for_port
 from tests.support.programs import ended
 from tests.support.waiting import WAIT_TIMEOUT_S, until
@@ -98,13 +98,9 @@ def test_a_server_whose_log_is_not_read_answers_and_ends(transactional_db: None)
         assert process.stderr
         fcntl.fcntl(process.stderr, fcntl.F_SETPIPE_SZ, PAGE)
         wait_for_port(port, process)
-        client = HTTPConnection("127.0.0.1", port, timeout=WAIT_TIMEOUT_S)
-        for _ in range(100):  # each with a line of some 200 bytes
-            client.request("GET", "/nowhere")
-            response = client.getresponse()
-            response.read()
-            assert response.status == 404
-        client.close()
+        with closing(Connection(port)) as client:
+            for _ in range(100):  # each with a line of some 200 bytes
+                assert client.request("GET", "/nowhere").status == 404
         process.send_signal(signal.SIGTERM)
         until(lambda: process.poll() is not None)
         assert process.returncode == 0

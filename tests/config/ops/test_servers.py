@@ -8,14 +8,13 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
 from tests.support.api import Caller
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
-from tests.support.http import ask
+from tests.support.http import Connection, ask
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.processes import server
 from tests.support.waiting import WAIT_TIMEOUT_S, until
@@ -58,15 +57,13 @@ def test_of_300_requests_from_40_threads_to_2_processes_exactly_100_pass(
     share = [300 // 40 + (thread < 300 % 40) for thread in range(40)]
 
     def ask(thread: int) -> list[tuple[int, int, str]]:
-        clients = [HTTPConnection("127.0.0.1", port, timeout=WAIT_TIMEOUT_S) for port in ports]
+        clients = [Connection(port) for port in ports]
         answers = []
         barrier.wait()
         for turn in range(share[thread]):
             process = (thread + turn) % 2  # in turns, so that both count about as many
-            clients[process].request("GET", PARCELS + number, headers={"Authorization": f"Bearer {caller.token}"})
-            response = clients[process].getresponse()
-            response.read()
-            answers.append((process, response.status, response.headers["RateLimit"]))
+            answer = clients[process].request("GET", PARCELS + number, headers=caller.bearer)
+            answers.append((process, answer.status, answer.headers["ratelimit"]))
         for client in clients:
             client.close()
         return answers

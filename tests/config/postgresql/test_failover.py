@@ -1,10 +1,7 @@
 """A server whose primary or replica is unreachable or silent: tracking keeps answering, in time."""
 
-import json
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.client import HTTPConnection
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,10 +13,11 @@ from shops.models import AccessToken
 from shops.tokens import new_token
 from tests.support.api import Caller, caller
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
+from tests.support.http import call
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.processes import server
 from tests.support.proxies import Proxy, postgresql_target
-from tests.support.waiting import WAIT_TIMEOUT_S, until
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.real_services, pytest.mark.django_db(transaction=True)]
 # A statement's timeout on a replica, one or two connection timeouts (2 s each), and a margin for a busy machine.
@@ -38,13 +36,8 @@ class World(SimpleNamespace):
 
     def ask(self, caller: Caller, path: str) -> tuple[int, Any, float]:
         """Return the status, the body and the duration in seconds."""
-        client = HTTPConnection("127.0.0.1", self.port, timeout=WAIT_TIMEOUT_S)
-        started_at = time.monotonic()
-        client.request("GET", path, headers={"Authorization": f"Bearer {caller.token}"})
-        response = client.getresponse()
-        body = json.loads(response.read())
-        client.close()
-        return response.status, body, time.monotonic() - started_at
+        answer = call(self.port, "GET", path, headers=caller.bearer)
+        return answer.status, answer.body, answer.duration_s
 
     def wait_for_primary(self, caller: Caller) -> None:
         """Repeat a request that only the primary can answer, until it succeeds."""

@@ -4,7 +4,6 @@ import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -15,12 +14,12 @@ from config import databases
 from config.postgresql.base import DatabaseWrapper
 from tests.support.api import Caller
 from tests.support.factories import import_parcel
+from tests.support.http import Connection
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.pooler import EXECUTABLE, pgbouncer
 from tests.support.processes import free_port, server
 from tests.support.programs import needs
 from tests.support.proxies import Proxy, postgresql_target
-from tests.support.waiting import WAIT_TIMEOUT_S
 
 pytestmark = [pytest.mark.real_services, pytest.mark.django_db(transaction=True), needs("pgbouncer", EXECUTABLE)]
 
@@ -75,14 +74,8 @@ def test_a_server_answers_through_it(url: str, own: Caller, tmp_path: Path) -> N
     parcel = import_parcel(own.shop)
     paths = [PARCELS + parcel["trackingId"], SEARCH + "?orderName=none", f"{SHIPMENTS}/NONE"]
     with server(tmp_path / "server.log", {"DATABASE_URL": url + "?pgbouncer=true"}) as port:
-        clients = [HTTPConnection("127.0.0.1", port, timeout=WAIT_TIMEOUT_S) for _ in range(4)]
-        statuses = []
-        for client in clients * 3:
-            for path in paths:
-                client.request("GET", path, headers={"Authorization": f"Bearer {own.token}"})
-                response = client.getresponse()
-                response.read()
-                statuses.append(response.status)
+        clients = [Connection(port) for _ in range(4)]
+        asked = [client.request("GET", path, headers=own.bearer) for client in clients * 3 for path in paths]
         for client in clients:
             client.close()
-    assert statuses == [200, 200, 404] * 12
+    assert [answer.status for answer in asked] == [200, 200, 404] * 12

@@ -27,7 +27,7 @@ from tests.drills.cluster.hosts import Host, haproxy
 from tests.drills.cluster.load import KINDS, Load
 from tests.drills.cluster.scenarios import SCENARIOS, System
 from tests.drills.environment import Environment, environment
-from tests.drills.http_client import Answer
+from tests.support.http import Answer
 from tests.drills.printing import counts, exit_code
 from tests.drills.shop import import_samples
 from tests.labels.buckets import SERVER as S3_SERVER

@@ -13,7 +13,7 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from tests.drills.environment import Environment
-from tests.drills.http_client import Answer, Connection
+from tests.support.http import Answer, Connection
 from tests.drills.shop import carrier_of, new_key, order
 from tests.support.paths import PARCELS, SEARCH
 

@@ -8,7 +8,7 @@ from tests.drills.edges.carriers import gateway_answers, late_search, late_write
 from tests.drills.edges.database import database_away, lost_row, severed
 from tests.drills.edges.hosts import SKEW_MINUTES, frozen, reconciler_frozen, skewed_clock, unread_log
 from tests.drills.environment import Environment
-from tests.drills.http_client import call
+from tests.support.http import call
 
 Act = Callable[[Environment], AuditResult]
 ACTS: dict[str, Act] = {

@@ -10,7 +10,7 @@ from threading import Event, Lock
 
 from tests.drills.audit import Audit, AuditResult
 from tests.drills.environment import Environment
-from tests.drills.http_client import Answer, call
+from tests.support.http import Answer, call
 from tests.drills.shop import new_key, order
 
 TIMEOUT_S, MARGIN_S = 4.0, 2.0

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from tests.drills.audit import AuditResult
 from tests.drills.edges.buyers import RECONCILE_WAIT_S, Buyers
 from tests.drills.environment import Environment
-from tests.drills.http_client import call
+from tests.support.http import call
 from tests.support.waiting import until
 
 SKEW_MINUTES = 20
