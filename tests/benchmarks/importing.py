@@ -5,7 +5,6 @@ prints the CPU time of this process and of PostgreSQL, and this process's peak m
 on the same machine, measured in turn, means something.
 """
 
-import argparse
 import re
 import time
 from collections.abc import Iterable, Iterator
@@ -14,6 +13,7 @@ from typing import Any
 
 from tests.drills.environment import Environment, environment
 from tests.drills.forks import close_connections
+from tests.drills.options import read_options
 from tests.drills.process import cpu_s
 from tests.drills.shop import SHOP
 
@@ -22,11 +22,7 @@ NOW_MS = time.time_ns() // 10**6
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.importing", description=__doc__)
-    parser.add_argument("--parcels", type=int, nargs="+", default=[10_000, 100_000])
-    parser.add_argument("--labels", type=int, default=0)
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
-    options = parser.parse_args()
+    options = read_options(__doc__, parcels=[10_000, 100_000], labels=0, database="postgresql")
     with environment(options.database, {}) as env:
         postgresql = env.postmaster if options.database == "postgresql" else None
         run_file(write_samples(env, 500, "warm"), 500)

@@ -3,10 +3,10 @@
 The service, PostgreSQL (with fsync) and Redis share `--cores` cores; the clients and the carriers' sandbox run on the
 machine's other cores if there are any. 95 % look-ups, 4 % searches of 50 and 1 % labels arrive at random moments at a
 given mean rate, whether or not earlier ones are answered (an open loop), and a latency counts from the moment a request
-was due. The rates are tried in turn until the 99th percentile of all requests reaches 50 ms.
+was due. The rates are tried in turn until the 99th percentile of all requests reaches 50 ms. Without `--threads` the
+service has its own number of them.
 """
 
-import argparse
 import os
 import queue
 import random
@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 
 from tests.drills.environment import Environment, environment
 from tests.drills.forks import close_connections
-from tests.support.http import Connection
+from tests.drills.options import read_options
 from tests.drills.process import Process, cpu_s, process_tree
 from tests.drills.shop import SHOP, new_key, order
+from tests.support.http import Connection
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 
 LIMIT_MS = 50.0
@@ -54,13 +55,7 @@ class Outcome(NamedTuple):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.mixed", description=__doc__)
-    parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument("--parcels", type=int, default=200_000)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--threads", type=int, help="the default of `serve` if left out")
-    parser.add_argument("--rates", default=RATES)
-    options = parser.parse_args()
+    options = read_options(__doc__, cores=2, parcels=200_000, workers=2, threads=0, rates=RATES)
     cores = sorted(os.sched_getaffinity(0))
     served, others = set(cores[: options.cores]), set(cores[options.cores :]) or set(cores)
     with ExitStack() as stack:

@@ -1,10 +1,9 @@
 """Test the running service against its description: ``python -m tests.contract [--database D] [--examples N]``.
 
 The service runs as in production, on its own database, Redis and carriers' sandbox. In all its phases, schemathesis
-sends valid and invalid requests, and checks every answer.
+sends N valid and invalid requests of each operation, and checks every answer.
 """
 
-import argparse
 import json
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.drills.environment import Environment, environment
+from tests.drills.options import read_options
 from tests.drills.shop import import_samples
 from tests.support.processes import ROOT
 
@@ -22,12 +22,8 @@ SERVICE: dict[str, object] = {"WEBHOOK_ALLOW_PRIVATE": 1}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.contract", description=__doc__)
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="sqlite")
-    parser.add_argument("--examples", type=int, default=4000, help="cases of each operation, in each phase")
-    parser.add_argument("--phases", default="examples,coverage,fuzzing,stateful")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    phases = "examples,coverage,fuzzing,stateful"
+    options = read_options(__doc__, database="sqlite", examples=4000, phases=phases, seed=1)
     is_shared = options.database == "postgresql"
     with environment(options.database, SERVICE, redis=is_shared) as env, env.served() as (port, _):
         (env.folder / "data.json").write_text(json.dumps(fill(env, port)))

@@ -5,7 +5,6 @@ labels, while a carrier or the storage accepts connections and stays silent. It 
 after, and the label clients' answers.
 """
 
-import argparse
 import sys
 import time
 from collections import defaultdict
@@ -18,10 +17,11 @@ from functools import partial
 from tests.drills.audit import Audit
 from tests.drills.clients import Clients, Sample, percentiles
 from tests.drills.environment import Environment, bucket_settings, environment, silent_server
-from tests.support.http import Answer
+from tests.drills.options import read_options
 from tests.drills.printing import exit_code
 from tests.drills.process import cpu_s
 from tests.drills.shop import SHOP
+from tests.support.http import Answer
 
 WORKERS = 2
 PARCELS = 10_000
@@ -133,17 +133,13 @@ def is_unavailable(answer: Answer) -> bool:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.hung_carrier", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=15.0, help="duration of a phase")
-    parser.add_argument("--threads", type=int, default=24, help="of a worker")
-    parser.add_argument("--concurrency", type=int, default=4, help="CARRIER_CONCURRENCY")
-    parser.add_argument("--clients", type=int, default=LABEL_CLIENTS, help="clients that order labels")
-    parser.add_argument("--what", choices=TITLES, action="append", help="what hangs; by default each in turn")
-    options = parser.parse_args()
+    options = read_options(
+        __doc__, seconds=15.0, threads=24, concurrency=4, clients=LABEL_CLIENTS, what=("each", *TITLES)
+    )
     faults = []
     with environment("postgresql", {}, redis=True) as env:
         numbers = load_parcels()
-        for what in options.what or list(TITLES):
+        for what in [options.what] if options.what in TITLES else TITLES:
             run = Run(TITLES[what], options.threads, options.concurrency, options.clients)
             drill(env, numbers, what, run, options.seconds)
             run.show()

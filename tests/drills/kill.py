@@ -4,10 +4,10 @@ It kills the service with SIGKILL at each point of a purchase, of a purchase to 
 times. The client, which got no answer, retries with the same Idempotency-Key: at once, when the leases have expired,
 after a reconciliation that comes too early to believe that nothing was made, and after the last one. In between,
 reconciliations are killed at each of their points. ``reconcile_labels`` runs in two processes at the same time. Then
-the sandbox's ledger is compared with the table and with what the API shows.
+the sandbox's ledger is compared with the table and with what the API shows. `--points` are the only ones, of purchase
+and cancellation, with commas in between.
 """
 
-import argparse
 import subprocess
 import sys
 import threading
@@ -20,10 +20,11 @@ from multiprocessing import get_context
 from tests.drills.audit import FIGURES, Audit, AuditResult
 from tests.drills.environment import Environment, environment
 from tests.drills.forks import close_connections
-from tests.support.http import Answer, call
 from tests.drills.kill_cases import CANCELLATION, Case, all_cases
+from tests.drills.options import read_options
 from tests.drills.printing import counts, exit_code, print_table
 from tests.drills.shop import new_key
+from tests.support.http import Answer, call
 from tests.support.paths import SHIPMENTS
 from tests.support.processes import ROOT
 
@@ -40,16 +41,12 @@ GRANIAN_BATCH = 8  # purchases that one kill of granian interrupts
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.kill", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=125)
-    parser.add_argument("--carrier", choices=["alpha", "beta"])
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], help="both, one after the other, by default")
-    parser.add_argument("--points", help="these only, of the purchase or cancellation, with commas in between")
-    parser.add_argument("--server", choices=["forking", "granian"], default="forking")
-    options = parser.parse_args()
-    if options.database is None:
+    both, names = ("both", "alpha", "beta"), ("both", "sqlite", "postgresql")
+    servers = ("forking", "granian")
+    options = read_options(__doc__, rounds=125, carrier=both, database=names, server=servers, points="")
+    if options.database == "both":
         sys.exit(drill_both_databases())
-    carriers = [options.carrier] if options.carrier else ["alpha", "beta"]
+    carriers = ["alpha", "beta"] if options.carrier == "both" else [options.carrier]
     sys.exit(exit_code(drill(options.database, carriers, options.rounds, options.server, options.points)))
 
 
@@ -60,7 +57,7 @@ def drill_both_databases() -> int:
     return max(codes)
 
 
-def drill(database: str, carriers: list[str], rounds: int, server: str, points: str | None = None) -> list[str]:
+def drill(database: str, carriers: list[str], rounds: int, server: str, points: str = "") -> list[str]:
     """Kill the service and print the results; return the faults."""
     started_s = time.monotonic()
     with environment(database, SETTINGS) as env:
@@ -69,7 +66,7 @@ def drill(database: str, carriers: list[str], rounds: int, server: str, points: 
             print(f"\n{database}, {carrier}, {server}: {rounds} interruptions at each point", flush=True)
             run = Run(env, carrier, rounds, GRANIAN_BATCH if server == "granian" else 1)
             cases = all_cases(carrier, with_reconciling=run.batch == 1)
-            total.add(run.interrupted([case for case in cases if points is None or case.point in points.split(",")]))
+            total.add(run.interrupted([case for case in cases if not points or case.point in points.split(",")]))
             kills += run.kills
     print(f"\n{database}: {kills} kills in {time.monotonic() - started_s:.0f} s; {total}", flush=True)
     return total.faults

@@ -5,9 +5,14 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+CHOICES = {"database": ["sqlite", "postgresql"]}
+
 
 def read_options(description: str | None, *, chosen: Iterable[str] = (), **defaults: Any) -> argparse.Namespace:
-    """Read an option for each default, of its type; where there are names to choose from, also those `chosen`."""
+    """Read an option for each default, of its type: one of a tuple's, by default the first, or as many as in a list.
+
+    Where there are names to choose from, read also those `chosen`.
+    """
     program = sys.modules["__main__"].__spec__
     assert program
     parser = argparse.ArgumentParser(
@@ -17,11 +22,13 @@ def read_options(description: str | None, *, chosen: Iterable[str] = (), **defau
         option = f"--{name.replace('_', '-')}"
         if isinstance(default, bool):
             parser.add_argument(option, action="store_true")
-        else:
-            choices = ["sqlite", "postgresql"] if name == "database" else None
+        elif isinstance(default, list):
             parser.add_argument(
-                option, type=type(default), default=default, choices=choices, help="by default %(default)s"
+                option, type=type(default[0]), nargs="+", default=default, help="by default %(default)s"
             )
+        else:
+            first, choices = (default[0], default) if isinstance(default, tuple) else (default, CHOICES.get(name))
+            parser.add_argument(option, type=type(first), default=first, choices=choices, help="by default %(default)s")
     if names := ", ".join(chosen):
         parser.add_argument("chosen", nargs="*", metavar="NAME", help=names)
     return parser.parse_args()

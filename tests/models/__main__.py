@@ -1,8 +1,8 @@
 """Plays the models for as long as asked: ``python -m tests.models [MODEL] [--database NAME] [--minutes N]``.
 
 MODEL is `label` or `parcel`, by default both; NAME is `sqlite` or `postgresql`. Each round is other stories; a story
-that breaks a sentence of the design is shortened and printed, with the seed that plays it again. At the end: how often
-each transition of a label was made.
+that breaks a sentence of the design is shortened, but `--as-found`, and printed, with the seed that plays it again. At
+the end: how often each transition of a label was made.
 """
 
 import argparse
@@ -15,19 +15,14 @@ from collections import Counter
 from itertools import count
 from pathlib import Path
 
+from tests.drills.options import read_options
 from tests.models.playing import counted
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.models", description=__doc__)
-    parser.add_argument("model", nargs="?", choices=["label", "parcel"])
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="sqlite")
-    parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--steps", type=int, default=20, help="of each story, at most")
-    parser.add_argument("--stories", type=int, default=200, help="of each round")
-    parser.add_argument("--seed", type=int, default=time.time_ns() % 10**6, help="of the first round")
-    parser.add_argument("--as-found", action="store_true", help="do not shorten a story that breaks a sentence")
-    options = parser.parse_args()
+    first = time.time_ns() % 10**6
+    sizes = {"minutes": 10.0, "steps": 20, "stories": 200, "seed": first}
+    options = read_options(__doc__, chosen=["label", "parcel"], database="sqlite", as_found=False, **sizes)
     folder = Path(tempfile.mkdtemp())
     ends_at = time.monotonic() + 60 * options.minutes
     for seed in count(options.seed):
@@ -45,9 +40,9 @@ def play(options: argparse.Namespace, seed: int, counts: Path) -> int:
     sizes = {"MODEL_STORIES": options.stories, "MODEL_STEPS": options.steps, "MODEL_SEED": seed, "MODEL_COUNTS": counts}
     sizes |= {"MODEL_AS_FOUND": 1} if options.as_found else {}
     environment = os.environ | {name: str(value) for name, value in sizes.items()}
-    path = f"tests/models/test_{options.model}_life.py" if options.model else "tests/models"
+    paths = [f"tests/models/test_{model}_life.py" for model in options.chosen] or ["tests/models"]
     command = [sys.executable, "-m", "pytest", "-q", "--services", options.database, "-p", "no:logging"]
-    return subprocess.run([*command, "--timeout=0", path], env=environment, check=False).returncode
+    return subprocess.run([*command, "--timeout=0", *paths], env=environment, check=False).returncode
 
 
 def print_counts(folder: Path) -> None:

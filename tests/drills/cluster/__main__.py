@@ -27,11 +27,12 @@ from tests.drills.cluster.hosts import Host, haproxy
 from tests.drills.cluster.load import KINDS, Load
 from tests.drills.cluster.scenarios import SCENARIOS, System
 from tests.drills.environment import Environment, environment
-from tests.support.http import Answer
+from tests.drills.options import read_options
 from tests.drills.printing import counts, exit_code
 from tests.drills.shop import import_samples
 from tests.labels.buckets import SERVER as S3_SERVER
 from tests.labels.buckets import s3_server
+from tests.support.http import Answer
 from tests.support.pooler import EXECUTABLE as PGBOUNCER
 from tests.support.pooler import pgbouncer
 from tests.support.processes import free_port
@@ -44,11 +45,7 @@ RATE = 100.0
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.cluster", description=__doc__)
-    parser.add_argument("--rate", type=float, default=RATE, help="look-ups and searches a second")
-    parser.add_argument("--orders", type=rates, default=[1.0], metavar="N,N", help="orders a second")
-    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(SCENARIOS))
-    options = parser.parse_args()
+    options = read_options(__doc__, chosen=SCENARIOS, rate=RATE, orders="1")
     check_programs()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM ends the drill's processes, too
     started_at = time.monotonic()
@@ -66,7 +63,7 @@ def drill(system: System, port: int, options: argparse.Namespace) -> list[str]:
     orders = [sample["orderNumber"] for sample in samples]
     keys: dict[str, list[Answer]] = {}
     faults: list[str] = []
-    for name, order_rate in itertools.product(options.scenarios or SCENARIOS, options.orders):
+    for name, order_rate in itertools.product(options.chosen or SCENARIOS, map(float, options.orders.split(","))):
         load = Load(system.env, port, options.rate, order_rate, numbers, orders)
         play(name, system, load)
         keys |= load.keys
@@ -76,10 +73,6 @@ def drill(system: System, port: int, options: argparse.Namespace) -> list[str]:
             faults.append(f"after {name}: {error}")
             break
     return faults + settle(system.env, keys)
-
-
-def rates(text: str) -> list[float]:
-    return [float(rate) for rate in text.split(",")]
 
 
 def check_programs() -> None:
