@@ -18,7 +18,7 @@ from tests.drills.shop import PRODUCTS, RECIPIENT, SENDER, SHOP, carrier_of
 
 ROUNDS = 3
 GOAL_MS = 150
-DAYS = 90
+DAYS = 90  # of the labels
 FAILED_EVERY = 12
 CODES = ("ALPHA_ADDRESS_REJECTED", "BETA_ADDRESS_REJECTED", "ALPHA_UNAVAILABLE", "BETA_REQUEST_REJECTED")
 FOLLOW = """
@@ -66,7 +66,7 @@ RETURN (SELECT string_agg(substr('{}', (ms / (36 ^ digit)::bigint % 36)::int + 1
 """
 COPY_LABELS = f"""
 INSERT INTO {LABELS_TABLE} ({{columns}}) SELECT {{values}}
-FROM (SELECT i, %s::timestamptz - {DAYS} * (i + 1) / {{count}}.0 * interval '1 day' AS at
+FROM (SELECT i, %s::timestamptz - {{days}} * (i + 1) / {{count}}.0 * interval '1 day' AS at
       FROM generate_series({LABEL_SAMPLES}, {{count}} - 1) i) own
 JOIN (SELECT right(id, 7)::bigint AS place, * FROM {LABELS_TABLE}) s
 ON place = {LABEL_SAMPLES // 2} + i % {LABEL_SAMPLES // 2}
@@ -103,14 +103,14 @@ def load(parcels: int, labels: int) -> None:
     print(f"{parcels} parcels and {labels} labels loaded in {time.monotonic() - started_at:.0f} s", flush=True)
 
 
-def load_labels(cursor: Any, count: int) -> None:
+def load_labels(cursor: Any, count: int, days: int = DAYS) -> None:
     from tests.benchmarks.parcels import loading
 
     with loading(cursor, LABELS_TABLE):
-        make_labels(cursor, count)
+        make_labels(cursor, count, days)
 
 
-def make_labels(cursor: Any, count: int) -> None:
+def make_labels(cursor: Any, count: int, days: int = DAYS) -> None:
     """Copy the first labels, and have the database make the others of them."""
     from django.db import connection
 
@@ -120,23 +120,24 @@ def make_labels(cursor: Any, count: int) -> None:
     now = datetime.now(UTC)
     fields = {str(field.column): field for field in ShippingLabel._meta.concrete_fields}
     with cursor.copy(f"COPY {LABELS_TABLE} ({', '.join(fields)}) FROM STDIN") as copy:
-        for label in some_labels(count, now):
+        for label in some_labels(count, now, days):
             values = ((field, field.pre_save(label, add=True)) for field in fields.values())
             copy.write_row([field.get_db_prep_save(value, connection) for field, value in values])
     cursor.execute(f"ANALYZE {LABELS_TABLE}")
     cursor.execute(FUNCTION.format(ALPHABET, EPOCH))
     columns = {name: OWN.get(name, f"s.{name}") for name in fields}
-    statement = COPY_LABELS.format(columns=", ".join(columns), values=", ".join(columns.values()), count=count)
+    names, sources = ", ".join(columns), ", ".join(columns.values())
+    statement = COPY_LABELS.format(columns=names, values=sources, count=count, days=days)
     cursor.execute(statement.replace("%", "%%").replace("%%s", "%s"), [now])
 
 
-def some_labels(count: int, now: datetime) -> Iterator[Any]:
+def some_labels(count: int, now: datetime, days: int) -> Iterator[Any]:
     """Yield the first of `count` labels of the last days, each to a recipient of its own; every twelfth has failed."""
     from labels.ids import id_prefix
     from labels.models import ShippingLabel
 
     for index in range(min(count, LABEL_SAMPLES)):
-        ordered_at = now - timedelta(days=DAYS) * (index + 1) / count
+        ordered_at = now - timedelta(days=days) * (index + 1) / count
         carrier = carrier_of(index // FAILED_EVERY + index)
         is_failed = index % FAILED_EVERY == 0
         yield ShippingLabel(

@@ -5,21 +5,19 @@ makes, the queries and the time of the first page and of the figures for finance
 process of its own. fsync is off, as in the tests' servers.
 """
 
-import argparse
 import json
 import logging
-import random
 import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from datetime import timedelta
+from collections.abc import Callable
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from tests.drills.environment import environment
-from tests.drills.shop import RECIPIENT, SENDER, SHOP
+from tests.drills.options import read_options
+from tests.drills.shop import SHOP
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -27,16 +25,20 @@ if TYPE_CHECKING:
 DAYS = 60
 SHOPS = 100
 ONE_FOLLOWED_IN = 10  # parcels
+# Labels of all shops and products, of which one in fifty is cancelled.
+OF_SHOPS = """
+UPDATE labels_shippinglabel SET shop_id = 'shop-' || right(id, 7)::int %% %(shops)s,
+    product_code = (%(codes)s::text[])[1 + place %% cardinality(%(codes)s)],
+    carrier_code = (%(carriers)s::text[])[1 + place %% cardinality(%(codes)s)],
+    state = CASE WHEN random() < 0.02 THEN 'cancelled' ELSE state END
+FROM (SELECT id AS own, right(id, 7)::int / 7 AS place FROM labels_shippinglabel) l WHERE id = own
+"""
 VISITS = 9
 PATHS = {"first page": "/admin/", "finance": "/admin/labels/labelfigure/"}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.figures", description=__doc__)
-    parser.add_argument("--parcels", type=int, default=2_000_000)
-    parser.add_argument("--labels", type=int, default=500_000)
-    parser.add_argument("--export", choices=["csv", "xlsx"], help=argparse.SUPPRESS)  # in a process of its own
-    options = parser.parse_args()
+    options = read_options(__doc__, parcels=2_000_000, labels=500_000, export=("", "csv", "xlsx"))
     if options.export:
         export(options.export)
         return
@@ -51,7 +53,9 @@ def main() -> None:
 def fill(parcels: int, labels: int) -> None:
     from django.db import connection
 
+    from carriers.products import PRODUCTS
     from shops.models import Shop
+    from tests.benchmarks.desk import load_labels
     from tests.benchmarks.parcels import load_parcels
 
     Shop.objects.bulk_create(Shop(id=f"shop-{number}", name=f"Shop {number}") for number in range(SHOPS))
@@ -63,43 +67,12 @@ def fill(parcels: int, labels: int) -> None:
             " WHERE hashtext(parcel_id) %% %s = 0",
             [ONE_FOLLOWED_IN],
         )
-        columns, rows = label_rows(labels)
-        with cursor.copy(f"COPY labels_shippinglabel ({', '.join(columns)}) FROM STDIN") as copy:
-            for row in rows:
-                copy.write_row(row)
+        load_labels(cursor, labels, days=DAYS)
+        cursor.execute(
+            OF_SHOPS, {"shops": SHOPS, "codes": [*PRODUCTS], "carriers": [each.carrier for each in PRODUCTS.values()]}
+        )
         cursor.execute("VACUUM ANALYZE")
     print(f"{parcels} parcels, {labels} labels of {SHOPS} shops")
-
-
-def label_rows(labels: int) -> tuple[list[str], Iterator[list[Any]]]:
-    """Return the columns of labels, and their rows, most of them bought."""
-    from django.db import connection
-    from django.utils import timezone
-
-    from carriers.products import PRODUCTS
-    from labels.ids import id_prefix
-    from labels.models import ShippingLabel
-
-    rng, now = random.Random(1), timezone.now()
-    products = [product for product in PRODUCTS.values() if product.carrier in ("alpha", "beta")]
-    fields = {str(field.column): field for field in ShippingLabel._meta.concrete_fields}
-
-    def rows() -> Iterator[list[Any]]:
-        for number in range(labels):
-            at = now - timedelta(days=DAYS) * (1 - number / labels)
-            product = rng.choice(products)
-            state = rng.choices(["label_generated", "failed", "cancelled"], [90, 8, 2])[0]
-            label = ShippingLabel(
-                id=f"{id_prefix(at)}{number:07d}", shop_id=f"shop-{rng.randrange(SHOPS)}", state=state, created_at=at,
-                finished_at=at, leased_until=at, order_id=f"o{number}", carrier_code=product.carrier,
-                product_code=product.code, sender=SENDER, recipient=RECIPIENT, tracking_numbers=[f"XU{number:09d}FR"],
-                weights_kg=[str(rng.randrange(1, 3000) / 100)],
-                error_code=f"{product.carrier.upper()}_UNAVAILABLE" if state == "failed" else "",
-            )  # fmt: skip
-            values = (field.get_db_prep_save(getattr(label, field.attname), connection) for field in fields.values())
-            yield [value.dumps(value.obj) if hasattr(value, "dumps") and value.dumps else value for value in values]
-
-    return list(fields), rows()
 
 
 def timed(name: str, do: Callable[[], object]) -> None:
