@@ -25,6 +25,7 @@ from tests.drills.options import read_options
 from tests.drills.printing import print_table
 from tests.drills.process import Process, cpu_s
 from tests.drills.shop import SHOP
+from tests.drills.tracking import stub
 from tests.drills.webhooks import world
 from tests.drills.webhooks.receiver import SLOW
 from tests.support.paths import PARCELS
@@ -47,8 +48,7 @@ def main() -> None:
     parcels, port = read_options(__doc__, parcels=100_000).parcels, free_port()
     settings = world.SETTINGS | tracking_settings(port) | RATES | {"CARRIER_CONCURRENCY": CONNECTIONS}
     with environment("postgresql", settings, redis=True) as env, ExitStack() as stack:
-        stub = [sys.executable, "-m", "tests.drills.tracking_stub", "--port", str(port), "--step-asks", "4"]
-        stack.enter_context(Process(stub, env.variables, env.folder / "stub.log")).wait_until_listening(port)
+        stack.enter_context(stub(env, port, step_asks=4))
         receiver = world.Receiver(env.folder)
         world.add_endpoint(SHOP, receiver.url(SLOW))
         receiver.start()

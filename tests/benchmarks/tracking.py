@@ -15,6 +15,7 @@ from tests.drills.environment import Environment, environment, tracking_settings
 from tests.drills.options import read_options
 from tests.drills.process import Process, cpu_s
 from tests.drills.shop import SHOP
+from tests.drills.tracking import stub
 from tests.support.processes import free_port
 from tests.support.waiting import until
 
@@ -48,8 +49,7 @@ def main() -> None:
         "TRACKING_CONCURRENCY": options.threads,
     }
     with environment("postgresql", settings) as env, ExitStack() as stack:
-        stub = [sys.executable, "-m", "tests.drills.tracking_stub", "--port", str(port), "--step-asks", "4"]
-        stack.enter_context(Process(stub, env.variables, env.folder / "stub.log")).wait_until_listening(port)
+        stack.enter_context(stub(env, port, step_asks=4))
         fill(options.parcels)
         for name in ("every answer brings news", "every fourth answer brings news"):
             measure(env, name, options)

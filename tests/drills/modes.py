@@ -21,10 +21,10 @@ from django.core.management import call_command
 
 from tests.drills.edges.gateway import Gateway, gateway
 from tests.drills.environment import Environment, environment, sandbox, sandbox_settings
-from tests.support.http import call
 from tests.drills.options import read_options
 from tests.drills.printing import exit_code, say
 from tests.drills.shop import PRODUCTS, RECIPIENT, SENDER, order, pickup
+from tests.support.http import call
 from tests.support.paths import POINTS, SHIPMENTS
 from tests.support.processes import free_port
 
@@ -163,10 +163,8 @@ def main() -> None:
     options = read_options(__doc__, orders=10_000, database="postgresql", seed=6)
     own = free_port()
     with gateway() as recorder, TemporaryDirectory(prefix="drill-") as folder:
-        carriers = sandbox_settings(recorder.server_port)
-        carriers["BETA_TRACKING_URL"] = f"http://127.0.0.1:{recorder.server_port}/beta/tracking/timelineCompany"
         further = {"SANDBOX_URL": f"http://127.0.0.1:{own}", "ALPHA_TRACKING_RATE": 100, "BETA_TRACKING_RATE": 100}
-        with environment(options.database, carriers | further) as env, sandbox(Path(folder), own):
+        with environment(options.database, sandbox_settings(recorder.port) | further) as env, sandbox(Path(folder), own):
             recorder.sandbox_port = env.sandbox_port
             tokens = {MARK: open_test_shop(), LIVE_MARK: env.token}
             rng = random.Random(options.seed)

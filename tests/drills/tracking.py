@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from tests.drills.environment import Environment, environment, tracking_settings
 from tests.drills.forks import Child, close_connections
-from tests.support.http import call
 from tests.drills.options import read_options
 from tests.drills.printing import exit_code
 from tests.drills.process import Process
 from tests.drills.shop import SHOP, add_contract
+from tests.support.http import call
 from tests.support.processes import free_port
 from tests.support.waiting import until
 
@@ -69,12 +69,12 @@ def main() -> None:
 
 
 @contextmanager
-def stub(env: Environment, port: int, base: datetime, *, step_s: float) -> "Iterator[None]":
-    """Start the carriers, with all journeys at their beginning."""
-    options = ["--port", str(port), "--base", base.isoformat(), "--step-s", str(step_s)]
-    with Process(
-        [sys.executable, "-m", "tests.drills.tracking_stub", *options], env.variables, env.folder / "stub.log"
-    ) as process:
+def stub(env: Environment, port: int, base: datetime | None = None, **steps: float) -> "Iterator[None]":
+    """Start the carriers, with all journeys at their beginning; `steps` are the stub's options."""
+    command = [sys.executable, "-m", "tests.drills.tracking_stub", "--port", str(port)]
+    command += ["--base", base.isoformat()] if base else []
+    command += [word for name, step in steps.items() for word in (f"--{name.replace('_', '-')}", str(step))]
+    with Process(command, env.variables, env.folder / "stub.log") as process:
         process.wait_until_listening(port)
         yield
 

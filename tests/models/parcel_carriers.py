@@ -4,13 +4,10 @@ import socket
 from collections import defaultdict
 from datetime import UTC, datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from tests.carriers.support.servers import http
-from tests.carriers.support.tracking import alpha_event, alpha_history, beta_event, beta_refusal, beta_timeline
-from tests.parcels.tracking.conftest import NUMBER
+from tests.carriers.support.tracking import ASKED_NUMBER, history
 
-PARIS = ZoneInfo("Europe/Paris")
 OUTAGE = http(b"<html>Are you a robot?</html>", 503, "text/html")
 
 
@@ -40,7 +37,7 @@ class Carriers:
         self.events[number].sort()
 
     def play(self, stream: socket.socket, request: bytes) -> bool:
-        match = NUMBER.search(request)
+        match = ASKED_NUMBER.search(request)
         assert match
         number, carrier = (match[1] or match[2]).decode(), "alpha" if match[1] else "beta"
         self.before()
@@ -49,18 +46,7 @@ class Carriers:
             return True
         events = self.events[number] if self.carrier_of.get(number) == carrier else []
         text = f"Remis {self.needle_of.get(number, '')}"
-        stream.sendall(alpha(number, events, text) if match[1] else beta(number, events, text))
+        told = [(code, datetime.fromtimestamp(at / 1000, UTC), text) for at, code in events]
+        stream.sendall(history(carrier, number, told))
         self.answered.append(number)
         return True
-
-
-def alpha(number: str, events: list[tuple[int, str]], text: str) -> bytes:
-    told = [alpha_event(code, datetime.fromtimestamp(at / 1000, UTC).isoformat(), text) for at, code in events]
-    return alpha_history(*told, number=number)
-
-
-def beta(number: str, events: list[tuple[int, str]], text: str) -> bytes:
-    if not events:
-        return beta_refusal("105")
-    local = [(datetime.fromtimestamp(at / 1000, PARIS).replace(tzinfo=None), code) for at, code in events]
-    return beta_timeline([beta_event(code, at.isoformat(), text) for at, code in local], parcelNumber=number)

@@ -20,12 +20,12 @@ _LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 class LoopbackServer:
     """Reads whole requests and lets `play` answer; a connection stays open while `play` returns True."""
 
-    def __init__(self, play: Play, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, play: Play, tls: ssl.SSLContext | None = None, port: int = 0) -> None:
         self.play = play
         self.requests: list[bytes] = []
         self.connections = 0
         self._tls = tls
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", port))
         self._open: list[socket.socket] = []
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self._listener.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
@@ -78,9 +78,9 @@ def _read_request(stream: socket.socket) -> bytes:
 
 
 @contextmanager
-def serving(play: Play, tls: ssl.SSLContext | None = None) -> Iterator[LoopbackServer]:
+def serving(play: Play, tls: ssl.SSLContext | None = None, port: int = 0) -> Iterator[LoopbackServer]:
     """Run a server while the block runs."""
-    server = LoopbackServer(play, tls)
+    server = LoopbackServer(play, tls, port)
     try:
         yield server
     finally:

@@ -1,8 +1,12 @@
 """Answers of the tracking services: the recorded ones with other values, and trackers that get them."""
 
 import json
+import re
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 from xml.sax.saxutils import escape
+from zoneinfo import ZoneInfo
 
 from carriers import TRACKERS
 from carriers.client import Limits
@@ -11,6 +15,9 @@ from tests.carriers.conftest import Serve
 from tests.carriers.support.servers import always, answer_file, http
 from tests.carriers.support.shipments import CREDENTIALS, LENIENT
 
+# The number that a request asks about, as each carrier has it.
+ASKED_NUMBER = re.compile(rb'<skybillNumber>(\w+)<|"parcelNumber": "(\w+)"')
+PARIS = ZoneInfo("Europe/Paris")
 NUMBERS = {"alpha": "XU000000415FR", "beta": "6A12345678901"}
 HISTORY = {
     "alpha": http(answer_file("alpha_history.xml")),
@@ -67,3 +74,13 @@ def beta_refusal(code: Any, status: int = 200) -> bytes:
     """Return an answer of beta without a parcel."""
     document = {"lang": "fr_FR", "status": [{"code": code, "message": f"text {code}"}], "parcel": None}
     return http(json.dumps(document).encode(), status, "application/json")
+
+
+def history(carrier: str, number: str, events: Sequence[tuple[str, datetime, str]]) -> bytes:
+    """Return a carrier's answer about a number with these codes, times and texts; beta's times are those of Paris."""
+    if carrier == "alpha":
+        return alpha_history(*(alpha_event(code, at.isoformat(), text) for code, at, text in events), number=number)
+    if not events:
+        return beta_refusal("105")
+    local = [(code, at.astimezone(PARIS).replace(tzinfo=None).isoformat(), text) for code, at, text in events]
+    return beta_timeline([beta_event(*each) for each in local], parcelNumber=number)

@@ -13,12 +13,12 @@ def gateway_answers(env: Environment, carrier: str) -> AuditResult:
     """Let a gateway answer in the carrier's place when the carrier has made the parcel: the outcome is unknown."""
     total, faults = Buyers(env, 0), []
     unknown = f"502 {carrier.upper()}_OUTCOME_UNKNOWN"
-    with gateway(env.sandbox_port) as before, env.setting(through(before.server_port)), env.forking_server() as port:
+    with gateway(env.sandbox_port) as before, env.setting(through(before.port)), env.forking_server() as port:
         for answer in ANSWERS[carrier]:
             buyers = Buyers(env, 3, carrier)
             before.answer = answer
             given = {each.outcome for each in buyers.ask_all(port)}
-            faults += [f"{answer} is answered as {each}" for each in given - {unknown}]
+            faults += [f"{answer.decode()!r} is answered as {each}" for each in given - {unknown}]
             before.answer = None
             env.buy_control(port, carrier)  # its success keeps the circuit breaker closed
             total.join(buyers)

@@ -3,17 +3,21 @@
 import json
 import os
 import random
+import re
 import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+
+from tests.carriers.support.servers import body_of, serving
 
 # Paths that the receiver behaves differently at.
 HANG, SLOW, TARDY, FLOOD = "/hang", "/slow", "/tardy", "/flood"
 PAUSES_S = {HANG: 3600.0, SLOW: 0.02, TARDY: 10.0}
+MESSAGE_ID = re.compile(r"^webhook-id: (\S+)", re.IGNORECASE | re.MULTILINE)
 OK = b"HTTP/1.1 204 No Content\r\n\r\n"
 # Beginnings of answers that end nowhere, each with what follows again and again.
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -39,25 +43,20 @@ class Delivery:
 def serve(port: int, log: Path) -> None:
     """Serve until killed."""
     output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    listener = socket.create_server(("127.0.0.1", port), backlog=1024)
-    while True:
-        connection, _ = listener.accept()
-        threading.Thread(target=answer, args=(connection, output), daemon=True).start()
+    with serving(partial(answer, output), port=port):
+        threading.Event().wait()
 
 
-def answer(connection: socket.socket, output: int) -> None:
-    with suppress(OSError, ValueError), connection, connection.makefile("rb") as stream:
-        while line := stream.readline():
-            path = line.split()[1].decode()
-            headers = dict(header.decode().strip().split(": ", 1) for header in iter(stream.readline, b"\r\n"))
-            headers = {name.lower(): value for name, value in headers.items()}
-            data = json.loads(stream.read(int(headers["content-length"])))["data"]
-            time.sleep(PAUSES_S.get(path, 0.0))
-            fields = (f"{time.time():.6f}", path, headers["webhook-id"], data["id"], data.get("code", "0"))
-            os.write(output, (" ".join(fields) + "\n").encode())
-            if path == FLOOD:
-                flood(connection, *random.choice(FLOODS))
-            connection.sendall(OK)
+def answer(output: int, stream: socket.socket, request: bytes) -> bool:
+    path, head = request.split(b" ", 2)[1].decode(), request.partition(b"\r\n\r\n")[0].decode()
+    data = json.loads(body_of(request))["data"]
+    time.sleep(PAUSES_S.get(path, 0.0))
+    fields = (f"{time.time():.6f}", path, MESSAGE_ID.findall(head)[0], data["id"], data.get("code", "0"))
+    os.write(output, (" ".join(fields) + "\n").encode())
+    if path == FLOOD:
+        flood(stream, *random.choice(FLOODS))
+    stream.sendall(OK)
+    return True
 
 
 def flood(connection: socket.socket, beginning: bytes, rest: bytes) -> None:

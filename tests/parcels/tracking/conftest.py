@@ -17,12 +17,11 @@ from parcels.tracking import limits
 from shops.contracts import clients
 from shops.models import Shop
 from tests.carriers.support.servers import http, serving
-from tests.carriers.support.tracking import alpha_event, alpha_history, beta_event, beta_refusal, beta_timeline
+from tests.carriers.support.tracking import ASKED_NUMBER, beta_refusal, history
 from tests.labels.factories import ContractFactory
 from tests.support.api import Caller
 from tests.support.factories import import_parcel
 
-NUMBER = re.compile(rb'<skybillNumber>(\w+)<|"parcelNumber": "(\w+)"')
 LOGIN = re.compile(rb'"login": "(\w+)"')
 CREATED_AT = timezone.now() - timedelta(days=2)
 OUTAGE = http(b"<html>Are you a robot?</html>", 503, "text/html")
@@ -45,7 +44,7 @@ class Carriers:
         told += [(code, CREATED_AT + timedelta(hours=len(told) + place)) for place, code in enumerate(codes, 1)]
 
     def play(self, stream: socket.socket, request: bytes) -> bool:
-        match = NUMBER.search(request)
+        match = ASKED_NUMBER.search(request)
         assert match
         login = found[1].decode() if (found := LOGIN.search(request)) else ""
         self.logins.append(login)
@@ -53,20 +52,13 @@ class Carriers:
         self.asked.append(number)
         self.before()
         fault = self.faults.get(number) or self.faults.get("")
-        stream.sendall(fault or (self.alpha(number) if match[1] else self.beta(number, login)))
+        stream.sendall(fault or self.answer("alpha" if match[1] else "beta", number, login))
         return True
 
-    def alpha(self, number: str) -> bytes:
-        events = [alpha_event(code, at.isoformat(), "Parcel scanned") for code, at in self.events[number]]
-        return alpha_history(*events, number=number)
-
-    def beta(self, number: str, login: str) -> bytes:
+    def answer(self, carrier: str, number: str, login: str) -> bytes:
         if self.owners.get(number, login) != login:
             return beta_refusal("104")
-        if not self.events[number]:
-            return beta_refusal("105")
-        events = [beta_event(code, at.isoformat()) for code, at in self.events[number]]
-        return beta_timeline(events, parcelNumber=number)
+        return history(carrier, number, [(code, at, "Parcel scanned") for code, at in self.events[number]])
 
 
 @pytest.fixture
