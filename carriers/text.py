@@ -25,6 +25,7 @@ _ORDINALS: Final = "ªº"  # Latin letters by script, though not by name
 _SYMBOLS: Final = re.compile(r"[^A-Za-z0-9]")
 _LOOSE_HYPHENS: Final = re.compile(r"(?<![A-Za-z0-9])-|-(?![A-Za-z0-9])")
 _NUMBER: Final = re.compile(r"[A-Za-z0-9]{1,35}")
+_MAX_COMPOSED: Final = 400  # characters, more than any text that is printed: sorting accents takes a square of them
 _MAX_REMEMBERED: Final = 10_000  # characters; a text may have any of a million
 
 
@@ -102,7 +103,7 @@ def to_ascii(text: str) -> str:
     A hyphen between letters or digits stays; every other symbol becomes a space, so that `12-14` and `n°5` keep their
     numbers apart. A letter that is written in parts is spelled as one.
     """
-    composed = unicodedata.normalize("NFC", text)
+    composed = unicodedata.normalize("NFC", text[:_MAX_COMPOSED]) + text[_MAX_COMPOSED:]
     return " ".join(_LOOSE_HYPHENS.sub(" ", composed.translate(_HYPHENS_KEPT)).split())
 
 

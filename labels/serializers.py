@@ -13,7 +13,6 @@ from rest_framework import serializers
 from carriers import CARRIERS, order_table
 from carriers.products import PRODUCTS
 from carriers.shipment import LABEL_FORMATS
-from carriers.text import to_ascii
 from labels.customs import MAX_WEIGHT_KG, CustomsSerializer
 from labels.models import LabelState, ShippingLabel
 from labels.order_rules import MAX_PARCELS, day_in, facts_in, late_faults, order_faults
@@ -196,7 +195,7 @@ def ignored_header(
 
 
 def is_of_symbols(value: Any) -> bool:
-    return isinstance(value, str) and not value.isspace() and not to_ascii(value)
+    return isinstance(value, str) and not value.isspace() and not any(map(str.isalnum, value))
 
 
 def sides_cm(parcels: list[dict[str, float]]) -> list[list[int | None]]:
