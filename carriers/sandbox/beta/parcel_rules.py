@@ -26,7 +26,7 @@ FRENCH_MOBILE = r"(0|\+330?)[67]\d{8}"
 FOREIGN_MOBILE = r"\+[1-9]\d{8,13}"
 BELGIAN_MOBILE = r"\+324\d{8}"  # of a parcel to a pickup point; to a home any number will do
 MOBILES = {"FR": (FRENCH_MOBILE,), "MC": (FRENCH_MOBILE, FOREIGN_MOBILE)}
-NEEDED, WRONG = 30220, 30221
+NEEDED, WRONG, WRONG_SENDER = 30220, 30221, 30065
 ALWAYS_NEEDED = ("BE", "US")
 # A row of rising digits is taken for an invented number; the shortest that is published has eight.
 RISING, RISING_LENGTH = "0123456789", 8
@@ -100,13 +100,14 @@ def _validate_network(violations: Violations, letter: Json) -> None:
         violations.require(is_possible and network in (LOCAL_POST, PARTNER), WRONG_OPTION, "reseauPostal")
 
 
-def validate_phones(violations: Violations, address: Json) -> None:
+def validate_phones(violations: Violations, address: Json, wrong: int) -> None:
+    """Validate the forms of an address's numbers; `wrong` is its code for another one."""
     if phone := address.get("phoneNumber"):
-        violations.require(re.fullmatch(r"\+\d{1,14}|\d{1,15}", phone, re.ASCII), WRONG, "phoneNumber")
+        violations.require(re.fullmatch(r"\+\d{1,14}|\d{1,15}", phone, re.ASCII), wrong, "phoneNumber")
     if mobile := address.get("mobileNumber"):
         forms = MOBILES.get(address.get("countryCode", ""), (FOREIGN_MOBILE,))
-        violations.require(any(re.fullmatch(form, mobile, re.ASCII) for form in forms), WRONG, "mobileNumber")
-        violations.require(not any(row in mobile for row in RISING_ROWS), WRONG, "mobileNumber, digits in a row")
+        violations.require(any(re.fullmatch(form, mobile, re.ASCII) for form in forms), wrong, "mobileNumber")
+        violations.require(not any(row in mobile for row in RISING_ROWS), wrong, "mobileNumber, digits in a row")
 
 
 def validate_addressees_mobile(violations: Violations, letter: Json) -> None:

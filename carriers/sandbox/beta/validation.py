@@ -12,6 +12,8 @@ from carriers.sandbox.beta.customs import validate_customs
 from carriers.sandbox.beta.errors import Violations
 from carriers.sandbox.beta.json_request import Json
 from carriers.sandbox.beta.parcel_rules import (
+    WRONG,
+    WRONG_SENDER,
     validate_addressees_mobile,
     validate_options,
     validate_phones,
@@ -119,7 +121,7 @@ def _validate_sender(violations: Violations, sender: Json) -> None:
     violations.require(address.get("companyName") or address.get("lastName"), 30100, "companyName or lastName")
     _validate_place(violations, address, SENDER_CODES)
     violations.require(address.get("countryCode") in {None, *FRANCE, *OVERSEAS}, 30109, "not served from this country")
-    _validate_contact(violations, address)
+    _validate_contact(violations, address, WRONG_SENDER)
 
 
 def _validate_addressee(violations: Violations, addressee: Json) -> None:
@@ -129,7 +131,7 @@ def _validate_addressee(violations: Violations, addressee: Json) -> None:
         violations.require(address.get("lastName"), 30200, "lastName")
         violations.require(address.get("firstName"), 30202, "firstName")
     _validate_place(violations, address, ADDRESSEE_CODES)
-    _validate_contact(violations, address)
+    _validate_contact(violations, address, WRONG)
 
 
 def _validate_place(violations: Violations, address: Json, codes: tuple[int, ...]) -> None:
@@ -153,11 +155,11 @@ def _is_postal_code(country: str, postal_code: str) -> bool:
     return re.fullmatch(form, postal_code, re.ASCII) is not None if form else is_postal_code_of(country, postal_code)
 
 
-def _validate_contact(violations: Violations, address: Json) -> None:
+def _validate_contact(violations: Violations, address: Json, wrong_phone: int) -> None:
     if email := address.get("email"):
         is_email = 5 <= len(email) <= 80 and re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", email)  # noqa: PLR2004 the documented limits
         violations.require(is_email, 30223, "email")
-    validate_phones(violations, address)
+    validate_phones(violations, address, wrong_phone)
 
 
 def _validate_product(violations: Violations, letter: Json) -> None:

@@ -73,6 +73,8 @@ NO_KEY: Changes = {"contractNumber": GONE, "password": GONE}
         ("30221", {**beta_to("DE", "10115"), f"{ADDRESSEE}.mobileNumber": "01701122334"}),
         ("30221", {**beta_to("DE", "10115"), f"{ADDRESSEE}.mobileNumber": "+4917011223348901"}),
         *(("30221", {f"{ADDRESSEE}.phoneNumber": number}) for number in ("1" * 16, "+" + "1" * 15, "+", "01 42 08")),
+        ("30065", {f"{SENDER}.phoneNumber": "01 42 08"}),
+        ("30065", {f"{SENDER}.mobileNumber": "+33612345678"}),
         ("30223", {f"{ADDRESSEE}.email": "a@b"}),
         ("30223", {f"{ADDRESSEE}.email": "x" * 70 + "@example.com"}),
         ("30300", {"letter.parcel.weight": GONE}),
