@@ -1,6 +1,5 @@
 """The endpoints of a shop's events, and of its webhook endpoints."""
 
-from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
@@ -9,11 +8,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from shops.api.concurrency import ConcurrencyLimit
 from shops.api.cursors import PageSerializer, read_page
 from shops.api.errors.coded import TOO_MANY_WEBHOOKS
 from shops.api.errors.exceptions import ApiError
-from shops.api.errors.plain import TOO_BUSY, WEBHOOK_NOT_FOUND
+from shops.api.errors.plain import WEBHOOK_NOT_FOUND
 from shops.api.paths import TRACKING
 from shops.api.query_fields import read_query
 from shops.api.request_body import ignored_header, sent_body
@@ -37,8 +35,6 @@ if TYPE_CHECKING:
     from shops.models import AccessToken, Shop
 
 EVENT, WEBHOOK, DELIVERY = EventSerializer(), WebhookSerializer(), DeliverySerializer()
-# The look-up of a URL's name may hang: a shop that sends many leaves threads for others.
-url_checks = ConcurrencyLimit(endpoints.MAX_ENDPOINTS, partial(ApiError, TOO_BUSY))
 WITHOUT_QUERY = {"create", "retrieve", "change", "destroy", "rotate", "test", "replay"}
 
 
@@ -143,9 +139,8 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
             record(action, endpoint, changes={name: [None, value] for name, value in values.items()})
 
     def read(self, request: Request, reader: ObjectSerializer) -> dict[str, Any]:
-        """Read a body, and name what is ignored of it in the answer's header; raise ValidationError or ApiError."""
+        """Read a body, and name what is ignored of it in the answer's header; raise ValidationError."""
         body = sent_body(request)
         self.headers = ignored_header(body, reader)  # of the errors too
-        with url_checks.hold(request.user.pk):
-            values: dict[str, Any] = reader.run_validation(body)
+        values: dict[str, Any] = reader.run_validation(body)
         return values

@@ -2,7 +2,6 @@
 
 import base64
 import json
-from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
 
@@ -11,8 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from shops.api.errors.plain import PLAIN_ERRORS
-from shops.webhooks import endpoints, public_addresses, views
+from shops.webhooks import endpoints
 from shops.webhooks.delivering import deliver_due
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
 from tests.shops.webhooks.receivers import Receiver, secret_of, tell_label
@@ -265,26 +263,3 @@ def test_deliveries_are_listed_newest_first_and_by_state(own: Caller, receiver: 
     assert following.json() == {"data": [oldest], "next": None}
     assert get(own, made, "/deliveries?state=dead")["data"] == []
     assert_error(own.get(f"{WEBHOOKS}/{made['id']}/deliveries?state=lost"), 400)
-
-
-def test_names_that_are_looked_up_for_long_leave_threads_for_other_shops(
-    own: Caller, other: Caller, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    held: list[int] = []
-
-    def check(url: str) -> None:
-        held.append(views.url_checks.taken[own.shop.id])
-        public_addresses.check_url(url)
-
-    monkeypatch.setattr("shops.webhooks.serializers.check_url", check)
-    made = make(own, receiver)
-    with ExitStack() as hanging:
-        for _ in range(views.url_checks.share):
-            hanging.enter_context(views.url_checks.hold(own.shop.id))
-        for answer in (call(own, "POST", WEBHOOKS, {"url": receiver.url}), send(own, "PATCH", made, body={})):
-            assert_error(answer, 503, PLAIN_ERRORS["too_busy"].message)
-            assert answer["Retry-After"] == "1"
-        make(other, receiver)
-    make(own, receiver)
-    assert held == [1, views.url_checks.share, 1]
-    assert views.url_checks.taken.total() == 0
