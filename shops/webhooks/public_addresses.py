@@ -3,17 +3,22 @@
 import re
 import socket
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.utils.translation import gettext
 
 from carriers.http.connections import resolve
+from shops.api.concurrency import ConcurrencyLimit
 
 MAX_URL_LENGTH = 500
 HTTPS_PORT = 443
 FIRST_FREE_PORT = 1024  # below are the ports of mail, databases' neighbours, routers and the like
+QUICK_LOOKUP_S = 0.5
 LOOKUP_TIMEOUT_S = 5.0
+# A name's shop says who resolves it, and how late: look-ups that hang leave threads for others.
+slow_lookups = ConcurrencyLimit(4, TimeoutError)
 # Addresses that Python takes for public: clouds' own services, and the relays of a retired protocol.
 NOT_PUBLIC = tuple(map(IPv4Network, ("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24")))
 GLOBAL_UNICAST = IPv6Network("2000::/3")
@@ -62,13 +67,22 @@ def check_url(url: str) -> None:
     """Check a URL and the addresses that its host name has now; raise UrlError."""
     host, port = split_url(url)
     try:
-        found = resolve(host, port, LOOKUP_TIMEOUT_S)
+        found = looked_up(host, port)
     except TimeoutError:
         raise UrlError(gettext("the name {host} was not resolved in time").format(host=host)) from None
     except (socket.gaierror, UnicodeError):
         raise UrlError(gettext("the name {host} has no address").format(host=host)) from None
     if not all(may_connect(str(address[0])) for *_, address in found):
         raise UrlError(gettext("{host} has an address that is not public").format(host=host))
+
+
+def looked_up(host: str, port: int) -> list[Any]:
+    """Resolve a name; raise TimeoutError, at once for a slow one where as many as may be are looked up."""
+    try:
+        return resolve(host, port, QUICK_LOOKUP_S)
+    except TimeoutError:
+        with slow_lookups.hold():
+            return resolve(host, port, LOOKUP_TIMEOUT_S)
 
 
 def split_url(url: str) -> tuple[str, int]:

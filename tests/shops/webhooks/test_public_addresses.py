@@ -1,17 +1,21 @@
 """Where webhooks may be sent: no address that is not public is connected to, in whatever way it is written."""
 
 import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from shops.models import Shop
-from shops.webhooks import endpoints
+from shops.webhooks import endpoints, public_addresses
 from shops.webhooks.delivering import deliver_due
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from shops.webhooks.public_addresses import UrlError, check_url, is_public, may_connect, split_url
 from tests.shops.webhooks.receivers import Receiver, tell_label
 from tests.support.cases import in_one_test
+from tests.support.waiting import WAIT_TIMEOUT_S
 
 PUBLIC = ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "64:ff9b::101:101"]
 NOT_PUBLIC = """
@@ -47,6 +51,57 @@ def resolved(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     return names
+
+
+class Resolver:
+    """A resolver that does not answer the first questions until it is released."""
+
+    def __init__(self, hanging: int) -> None:
+        self.hanging = hanging
+        self.asked = 0
+        self.released = threading.Event()
+
+    def getaddrinfo(self, *args: Any, **kwargs: Any) -> Any:
+        self.asked += 1
+        if self.asked <= self.hanging:
+            self.released.wait(WAIT_TIMEOUT_S)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 0, "", ("1.1.1.1", 443))]
+
+
+@pytest.fixture
+def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[Resolver]:
+    resolver = Resolver(hanging=1_000)
+    monkeypatch.setattr(socket, "getaddrinfo", resolver.getaddrinfo)
+    monkeypatch.setattr(public_addresses, "QUICK_LOOKUP_S", 0.05)
+    monkeypatch.setattr(public_addresses, "LOOKUP_TIMEOUT_S", 0.1)
+    yield resolver
+    resolver.released.set()
+
+
+def test_a_name_that_nobody_resolves_is_refused(hanging: Resolver) -> None:
+    with pytest.raises(UrlError, match=r"^the name shop\.example was not resolved in time$"):
+        check_url("https://shop.example/")
+    assert hanging.asked == 2
+
+
+def test_a_slow_name_is_waited_for(hanging: Resolver, monkeypatch: pytest.MonkeyPatch) -> None:
+    hanging.hanging = 1
+    monkeypatch.setattr(public_addresses, "LOOKUP_TIMEOUT_S", WAIT_TIMEOUT_S)
+    check_url("https://shop.example/")
+    assert hanging.asked == 2
+    assert public_addresses.slow_lookups.taken.total() == 0
+
+
+def test_slow_names_hold_few_threads(hanging: Resolver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(public_addresses, "LOOKUP_TIMEOUT_S", WAIT_TIMEOUT_S)
+    with ExitStack() as held:
+        for _ in range(public_addresses.slow_lookups.share):
+            held.enter_context(public_addresses.slow_lookups.hold())
+        with pytest.raises(UrlError, match="was not resolved in time"):
+            check_url("https://shop.example/")
+        assert hanging.asked == 1
+        hanging.hanging = 0
+        check_url("https://shop.example/")  # a quick one needs no place
 
 
 @pytest.mark.parametrize("address", PUBLIC)
