@@ -11,7 +11,7 @@ from itertools import islice
 from typing import IO, Any
 
 import orjson
-from django.db import OperationalError, reset_queries, transaction
+from django.db import reset_queries, transaction
 from rest_framework.serializers import ValidationError
 
 from parcels.importing.numbers import lock_imports
@@ -23,11 +23,9 @@ from shops.api.compiled import RefusedError, compile_field
 from shops.api.field_faults import describe_faults
 from shops.db import clock
 from shops.db.bulk import instance
-from shops.db.failures import sqlstate
 
 BATCH_SIZE = 1000
 MAX_LINE_BYTES = 4 * 1024 * 1024
-DEADLOCK = "40P01"
 ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 LONG_NUMBER = b"0" * 19  # of which orjson makes a float without a word if it has more than 64 bits
 
@@ -44,10 +42,6 @@ class BadLineError(Exception):
 
 class NothingImportedError(Exception):
     """A strict import met bad lines and changed nothing."""
-
-
-class ContestedError(Exception):
-    """Another process writes the same rows in another order, and this import was undone to let it go on."""
 
 
 def read_lines(file: IO[bytes]) -> Iterator[Line]:
@@ -75,10 +69,10 @@ class ParcelImport:
     def run(self, lines: Iterable[Line]) -> int:
         """Insert or update the parcels of `lines` in one transaction; return how many parcels that were.
 
-        Raise NothingImportedError after the last line if the run is strict and a line was bad, and ContestedError.
+        Raise NothingImportedError after the last line if the run is strict and a line was bad.
         """
         parcels = self.valid_parcels(lines)
-        with contested(), transaction.atomic(), without_collector():
+        with transaction.atomic(), without_collector():
             lock_imports(self.shop_id)
             while batch := list(islice(parcels, BATCH_SIZE)):
                 self.import_batch(batch)
@@ -132,17 +126,6 @@ class ParcelImport:
                 known = owners.keys() & parcels
                 self.imported += write(self.shop_id, parcels, known, self.started_at, is_silent=self.is_silent)
                 return
-
-
-@contextmanager
-def contested() -> Iterator[None]:
-    """Raise ContestedError in place of a deadlock: imports of two shops with the same new ids may meet."""
-    try:
-        yield
-    except OperationalError as error:
-        if sqlstate(error) == DEADLOCK:
-            raise ContestedError from None
-        raise
 
 
 @contextmanager

@@ -9,7 +9,8 @@ from django.db import OperationalError, connection, connections, transaction
 
 from labels.lifecycle.states import Event as LabelEvent
 from labels.lifecycle.states import move
-from parcels.importing.reading import BATCH_SIZE, ContestedError, NothingImportedError
+from parcels.importing.reading import BATCH_SIZE, NothingImportedError
+from shops.db.failures import is_deadlock
 from shops.models import Shop
 from tests.labels.factories import LabelFactory
 from tests.parcels.lines import line
@@ -112,8 +113,8 @@ def test_of_two_shops_that_import_the_same_new_ids_in_contrary_orders_one_is_tol
     def run(shop: Shop, names: str) -> int | None:
         try:
             return import_lines(shop, lines(names))
-        except ContestedError:
-            return None
+        except OperationalError as error:
+            return None if is_deadlock(error) else -1
         finally:
             connections.close_all()
 

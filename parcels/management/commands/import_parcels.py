@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from django.core.management.base import CommandError, CommandParser
-from django.db import transaction
+from django.db import OperationalError, transaction
 from tqdm import tqdm
 
-from parcels.importing.reading import ContestedError, Line, NothingImportedError, ParcelImport, read_lines
+from parcels.importing.reading import Line, NothingImportedError, ParcelImport, read_lines
+from shops.db.failures import is_deadlock
 from shops.management import base
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
@@ -40,7 +41,9 @@ class Command(base.Command):
                 self.print(str(count))
         except NothingImportedError:
             raise CommandError(f"{run.bad} bad line{'s' * (run.bad != 1)}: nothing was imported") from None
-        except ContestedError:
+        except OperationalError as error:  # imports of two shops with the same new ids may meet
+            if not is_deadlock(error):
+                raise
             raise CommandError(
                 "another process writes some of these parcels: nothing was imported, import again"
             ) from None
