@@ -160,7 +160,7 @@ EMAIL_USE_SSL = EMAIL_PORT == 465  # noqa: PLR2004 - the port where TLS begins w
 EMAIL_USE_TLS = not EMAIL_USE_SSL  # STARTTLS
 EMAIL_TIMEOUT = 10  # seconds
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "", validate=validators.sender)
-ADMIN_URL = env.str("ADMIN_URL", "", validate=validators.base_url)  # start of the links in e-mails
+ADMIN_URL = env.str("ADMIN_URL", "", validate=validators.base_url(is_https=HTTPS))  # start of the links in e-mails
 if EMAIL_HOST and not (DEFAULT_FROM_EMAIL and ADMIN_URL):
     raise EnvError('Environment variable "EMAIL_HOST" needs DEFAULT_FROM_EMAIL and ADMIN_URL')
 
@@ -173,7 +173,7 @@ if DEBUG:
 else:
     CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", subcast=str.strip, validate=validators.own_fernet_keys)
 STORAGE_TIMEOUT_S = 15.0  # of a bucket: a deadline over all attempts
-PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", "", validate=validators.base_url)
+PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", "", validate=validators.base_url(is_https=HTTPS))
 LABELS_BUCKET = env.str("LABELS_BUCKET", "", validate=validators.bucket)
 LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"), validate=[] if LABELS_BUCKET else validators.folder)
 

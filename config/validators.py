@@ -163,10 +163,17 @@ def sender(value: str) -> None:
         raise ValidationError("needs an e-mail address, such as parcels@example.com")
 
 
-def base_url(value: str) -> None:
-    http_url_or_none(value)
-    if "?" in value:
-        raise ValidationError("needs an http or https URL that a path can be added to")
+def base_url(*, is_https: bool) -> Callable[[str], None]:
+    """Make the check of the start of our own links: where http is redirected, it has no place in them."""
+
+    def check(value: str) -> None:
+        http_url_or_none(value)
+        if "?" in value:
+            raise ValidationError("needs an http or https URL that a path can be added to")
+        if value and is_https and urlsplit(value).scheme != "https":
+            raise ValidationError("needs an https URL, as HTTPS is on")
+
+    return check
 
 
 def fernet_keys(values: list[str]) -> None:

@@ -52,7 +52,7 @@ BAD: dict[str, Sequence[str | None]] = {
     "EMAIL_HOST": ["mail.example.com"],  # without a sender
     "EMAIL_PORT": ["0", "65536", "smtp"],
     "DEFAULT_FROM_EMAIL": ["hunter2", "hunter2@", "a b@hunter2", "Parcels <hunter2>", "a@hunter2\n"],
-    "ADMIN_URL": ["hunter2", "https://staff.example.com/?hunter2"],
+    "ADMIN_URL": ["hunter2", "https://staff.example.com/?hunter2", "http://hunter2.example.com"],
     "OIDC_ROLES": ["logistics", "logistics=hunter2", "=Support", "logistics=Support,finance=superuser"],
     "DATABASE_URL": [
         "",
@@ -97,7 +97,7 @@ BAD: dict[str, Sequence[str | None]] = {
     "TRACKING_PACE": ["", "0", "-1", "nan", "inf"],
     "WORK_METRICS_PORT": ["65536", "http"],
     "BETA_URL": ["", *"hunter2 ftp://host/ http://[x http://h:port/".split()],
-    "PUBLIC_BASE_URL": "hunter2 ftp://host/ http://[x http://host/?hunter2".split(),
+    "PUBLIC_BASE_URL": "hunter2 ftp://host/ http://[x http://host/?hunter2 http://hunter2".split(),
     "ADMIN_PICTURE_HOSTS": ["*", "https://cdn.example.com", "cdn.example.com; script-src *", "CDN.example.com", "cdn"],
     "LABELS_DIR": [""],
     "LABELS_BUCKET": ["hunter2!", "a b"],
@@ -295,6 +295,17 @@ def test_https_is_on_where_debug_is_off_unless_it_is_switched_off(is_on: bool, m
     for name in ("SESSION_COOKIE_NAME", "CSRF_COOKIE_NAME"):
         assert loaded.get(name, "").startswith("__Host-") is is_on
     assert loaded["SECURE_HSTS_SECONDS"] >= 365 * 24 * 3600 if is_on else loaded["SECURE_HSTS_SECONDS"] == 0
+
+
+@pytest.mark.parametrize("name", ["ADMIN_URL", "PUBLIC_BASE_URL"])
+def test_links_are_https_unless_the_service_serves_plain_http(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "HTTPS://parcels.example.com")
+    assert load()[name] == "HTTPS://parcels.example.com"
+    monkeypatch.setenv(name, "http://parcels.example.com")
+    with pytest.raises(EnvError, match=f"{name}.*needs an https URL"):
+        load()
+    monkeypatch.setenv("HTTPS", "0")
+    assert load()[name] == "http://parcels.example.com"
 
 
 @pytest.mark.parametrize(
