@@ -24,8 +24,6 @@ from shops.api.serializer_fields import (
     ChoiceField,
     CodeField,
     DateField,
-    ListOfField,
-    NumberField,
     ObjectSerializer,
     StringField,
 )
@@ -214,78 +212,35 @@ def as_number(value: Decimal) -> int | float:
     return int(value) if value == value.to_integral_value() else float(value)
 
 
-class LabelSerializer(serializers.Serializer[ShippingLabel]):
-    """A label as a shop sees it; the view adds the URL that it signs."""
-
-    id = StringField(help_text="The label's identifier, and the reference that the carrier keeps.")
-    shopId = StringField(help_text="The shop that owns the label.")
-    orderId = StringField(help_text="The order that the label is for.")
-    carrierCode = ChoiceField(CARRIER_CODES, help_text="The carrier.")
-    productCode = ChoiceField(PRODUCT_CODES, help_text="The product it was bought as.")
-    trackingNumber = StringField(help_text="The carrier's tracking number; of several parcels the first one's.")
-    labelUrl = StringField(help_text="A signed URL that opens the PDF for 15 minutes, without a token.")
-    weight = NumberField(help_text="Weight of all parcels together in kilograms, exact.")
-    status = ChoiceField((LabelState.GENERATED.value,), help_text="The label's state.")
-    createdAt = StringField(help_text="When it was ordered: ISO 8601, UTC.")
-
-    def to_representation(self, instance: ShippingLabel) -> dict[str, Any]:
-        return {
-            "id": instance.id,
-            "shopId": instance.shop_id,
-            "orderId": instance.order_id,
-            "carrierCode": instance.carrier_code,
-            "productCode": instance.product_code,
-            "trackingNumber": instance.tracking_number,
-            "labelUrl": None,
-            "weight": as_number(instance.weight_kg),
-            "status": instance.state,
-            "createdAt": instance.created_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        }
+def label_answer(label: ShippingLabel) -> dict[str, Any]:
+    """Return a label as a shop sees it; the view adds the URL that it signs."""
+    return {
+        "id": label.id,
+        "shopId": label.shop_id,
+        "orderId": label.order_id,
+        "carrierCode": label.carrier_code,
+        "productCode": label.product_code,
+        "trackingNumber": label.tracking_number,
+        "labelUrl": None,
+        "weight": as_number(label.weight_kg),
+        "status": label.state,
+        "createdAt": label.created_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+    }
 
 
-class ListedParcelSerializer(serializers.Serializer[Any]):
-    trackingNumber = StringField(help_text="The carrier's tracking number.")
-    weight = NumberField(help_text="Its weight in kilograms.")
-    reference = StringField(allow_null=True, help_text="Its own reference, as ordered; null without one.")
+def listed_answer(label: ShippingLabel) -> dict[str, Any]:
+    """Return a label of a list: without a URL, and with what its order and its carrier said."""
+    facts = label_answer(label)
+    del facts["labelUrl"]
+    own = label.parcel_references or [""] * len(label.weights_kg)
+    parcels = [
+        {"trackingNumber": number, "weight": as_number(Decimal(weight)), "reference": reference or None}
+        for number, weight, reference in zip(label.tracking_numbers, label.weights_kg, own, strict=False)
+    ]
+    return facts | {"reference": label.reference or None, "parcels": parcels, "warnings": label.warnings}
 
 
-class ListedLabelSerializer(LabelSerializer):
-    """A label in a list: without a URL, and with what its order and its carrier said."""
-
-    labelUrl = None  # type: ignore[assignment]  # removes the field; retrieving the label signs one
-    reference = StringField(allow_null=True, help_text="The order's reference; null without one.")
-    parcels = ListedParcelSerializer(many=True, help_text="The parcels, as they were ordered.")
-    warnings = ListOfField(
-        child=StringField(),
-        help_text="What the carrier said of the label, or that its customs form is missing; empty without any.",
-    )
-
-    def to_representation(self, instance: ShippingLabel) -> dict[str, Any]:
-        facts = super().to_representation(instance)
-        del facts["labelUrl"]
-        own = instance.parcel_references or [""] * len(instance.weights_kg)
-        parcels = [
-            {"trackingNumber": number, "weight": as_number(Decimal(weight)), "reference": reference or None}
-            for number, weight, reference in zip(instance.tracking_numbers, instance.weights_kg, own, strict=False)
-        ]
-        said = {"reference": instance.reference or None, "parcels": parcels, "warnings": instance.warnings}
-        return facts | said
-
-
-class LabelListSerializer(serializers.Serializer[Any]):
-    data = ListedLabelSerializer(many=True, help_text="The labels, the newest first.")  # type: ignore[assignment]  # a field
-    next = StringField(allow_null=True, help_text="The `cursor` of the next page; null on the last one.")
-
-
-class CancellationSerializer(serializers.Serializer[ShippingLabel]):
-    id = StringField(help_text="The label's identifier.")
-    status = ChoiceField(
-        ("cancelled", "cancelling"),
-        help_text="`cancelling` while the carrier has not answered, or does not know the parcels yet.",
-    )
-    trackingNumbers = ListOfField(child=StringField(), help_text="The tracking numbers of all its parcels.")
-
-    def to_representation(self, instance: ShippingLabel) -> dict[str, Any]:
-        is_over = instance.state == LabelState.CANCELLED
-        status = "cancelled" if is_over else "cancelling"
-        return {"id": instance.id, "status": status, "trackingNumbers": instance.tracking_numbers}
+def cancellation_answer(label: ShippingLabel) -> dict[str, Any]:
+    is_over = label.state == LabelState.CANCELLED
+    status = "cancelled" if is_over else "cancelling"
+    return {"id": label.id, "status": status, "trackingNumbers": label.tracking_numbers}

@@ -25,13 +25,7 @@ from labels.lifecycle.errors import NotCancelledError, StorageUnavailableError
 from labels.models import LabelState, ShippingLabel
 from labels.order_rules import crosses_border, place
 from labels.pdfs import storage
-from labels.serializers import (
-    CancellationSerializer,
-    LabelSerializer,
-    ListedLabelSerializer,
-    ignored_header,
-    read_order,
-)
+from labels.serializers import cancellation_answer, ignored_header, label_answer, listed_answer, read_order
 from shops import tokens
 from shops.api.authentication import may_be_valid, sent_token
 from shops.api.cursors import read_page
@@ -56,12 +50,10 @@ PLAIN: Final = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not 
 
 
 logger = logging.getLogger("labels.purchase")
-LABEL, LISTED, CANCELLATION = LabelSerializer(), ListedLabelSerializer(), CancellationSerializer()
 
 
 class LabelViewSet(GenericViewSet[ShippingLabel]):
     queryset = ShippingLabel.objects.none()
-    serializer_class = LabelSerializer
     http_method_names = ["get", "head", "post"]
     wait: OrderWait  # of an order
 
@@ -91,7 +83,7 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         """Answer a page of the shop's labels, the newest first."""
         page = read_page(request, listing.LabelQuerySerializer)
         rows = listing.rows(shop_id=str(request.user.pk), filters=page.filters)
-        return Response(page.answer(rows, LISTED.to_representation))
+        return Response(page.answer(rows, listed_answer))
 
     def create(self, request: Request) -> Response:
         """Buy a label, or answer with the one bought before with the same Idempotency-Key."""
@@ -135,14 +127,14 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         if before == LabelState.GENERATED:
             with acting(Actor(cast("AccessToken", request.auth).id, Channel.API)):
                 record(Action.CHANGED, cancelled, changes={"state": [before, cancelled.state]})
-        return Response(CANCELLATION.to_representation(cancelled))
+        return Response(cancellation_answer(cancelled))
 
     def body(self, label: ShippingLabel) -> dict[str, Any]:
         try:
             url = storage.signed_url(label, base_url=self.request.build_absolute_uri("/"))
         except storage.StorageError as error:
             raise StorageUnavailableError(label) from error
-        return LABEL.to_representation(label) | {"labelUrl": url}
+        return label_answer(label) | {"labelUrl": url}
 
 
 class OrderCheckViewSet(ViewSet):

@@ -9,7 +9,6 @@ from rest_framework.viewsets import GenericViewSet
 
 from parcels import queries
 from parcels.models import Parcel
-from parcels.serializers import ParcelSerializer
 from shops.api.authentication import ForbiddingBearerAuthentication
 from shops.api.errors.exceptions import ApiError, ErrorEntry
 from shops.api.errors.plain import PARCEL_NOT_FOUND, SEARCH_WITHOUT_FILTER
@@ -23,7 +22,6 @@ NOT_FOUND = "parcel_service.not_found"  # in the environ of a look-up that has f
 class ParcelViewSet(GenericViewSet[Parcel]):
     authentication_classes = [ForbiddingBearerAuthentication]
     queryset = Parcel.objects.none()
-    serializer_class = ParcelSerializer
     http_method_names = ["get", "head"]
 
     def retrieve(self, request: Request, tracking_number: str) -> HttpResponse:

@@ -22,19 +22,17 @@ from shops.webhooks import endpoints, feed
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
 from shops.webhooks.serializers import (
     DeliveryQuerySerializer,
-    DeliverySerializer,
     EventQuerySerializer,
-    EventSerializer,
     NewWebhookSerializer,
     ReplaySerializer,
     WebhookChangeSerializer,
-    WebhookSerializer,
+    delivery_answer,
+    webhook_answer,
 )
 
 if TYPE_CHECKING:
     from shops.models import AccessToken, Shop
 
-EVENT, WEBHOOK, DELIVERY = EventSerializer(), WebhookSerializer(), DeliverySerializer()
 WITHOUT_QUERY = {"create", "retrieve", "change", "destroy", "rotate", "test", "replay"}
 
 
@@ -51,7 +49,7 @@ class EventViewSet(GenericViewSet[WebhookEvent]):
             event_type=query.get("type", ""),
             limit=query["limit"],
         )
-        data = [EVENT.to_representation(each) for each in found.events]
+        data = [{"id": each.message_id, **each.body} for each in found.events]
         return Response({"data": data, "next": found.next, "hasMore": found.has_more})
 
 
@@ -66,7 +64,7 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
             read_query(request)
 
     def index(self, request: Request) -> Response:
-        return Response(read_page(request, PageSerializer).answer(self.rows(), WEBHOOK.to_representation))
+        return Response(read_page(request, PageSerializer).answer(self.rows(), webhook_answer))
 
     def create(self, request: Request) -> Response:
         values = self.read(request, NewWebhookSerializer())
@@ -77,18 +75,18 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
             raise ApiError(TOO_MANY_WEBHOOKS, count=endpoints.MAX_ENDPOINTS) from None
         self.note(Action.ADDED, made)
         headers = {"Location": f"{TRACKING}/webhooks/{made.id}"}
-        body = WEBHOOK.to_representation(self.find(made.id)) | {"secret": secret}
+        body = webhook_answer(self.find(made.id)) | {"secret": secret}
         return Response(body, status=HTTPStatus.CREATED, headers=headers)
 
     def retrieve(self, request: Request, webhook_id: str) -> Response:
-        return Response(WEBHOOK.to_representation(self.find(webhook_id)))
+        return Response(webhook_answer(self.find(webhook_id)))
 
     def change(self, request: Request, webhook_id: str) -> Response:
         endpoint = self.find(webhook_id)
         values = self.read(request, WebhookChangeSerializer())
         endpoints.change(endpoint, **values)
         self.note(Action.CHANGED, endpoint, **values)
-        return Response(WEBHOOK.to_representation(self.find(webhook_id)))
+        return Response(webhook_answer(self.find(webhook_id)))
 
     def destroy(self, request: Request, webhook_id: str) -> Response:
         endpoint = self.find(webhook_id)
@@ -119,9 +117,7 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
         endpoint = self.find(webhook_id)
         page = read_page(request, DeliveryQuerySerializer)
         rows = WebhookDelivery.objects.for_shop(endpoint.shop_id).filter(endpoint=endpoint, **page.filters)
-        return Response(
-            page.answer(rows.select_related("event"), DELIVERY.to_representation, columns=("id", "event_id"))
-        )
+        return Response(page.answer(rows.select_related("event"), delivery_answer, columns=("id", "event_id")))
 
     def rows(self) -> QuerySet[WebhookEndpoint]:
         return WebhookEndpoint.objects.for_shop(str(self.request.user.pk)).not_revoked().for_answers()

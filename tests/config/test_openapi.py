@@ -28,7 +28,9 @@ from parcels.queries import SEARCH_LIMIT
 from shops.api.errors.coded import CODES
 from shops.api.errors.plain import PLAIN_ERRORS, SEARCH_WITHOUT_FILTER
 from shops.api.paths import TRACKING
-from shops.webhooks.event_types import EVENT_TYPES
+from shops.webhooks.event_types import EVENT_TYPES, SUBSCRIBABLE
+from shops.webhooks.models import DeliveryState
+from shops.webhooks.public_addresses import MAX_URL_LENGTH
 from tests.support.api import Nobody
 
 Json = dict[str, Any]
@@ -127,6 +129,11 @@ def test_what_is_written_by_hand_is_what_the_code_says(document: Json) -> None:
     assert f"At most {SEARCH_LIMIT} are returned" in searching["description"]
     assert searching["responses"]["200"]["content"]["application/json"]["schema"]["maxItems"] == SEARCH_LIMIT
     assert properties["Error"]["message"]["examples"] == [SEARCH_WITHOUT_FILTER.message]
+    told = properties["ShopEvent"]["type"]["enum"], properties["Delivery"]["type"]["enum"]
+    assert told == (list(EVENT_TYPES), list(EVENT_TYPES))
+    assert properties["Webhook"]["eventTypes"]["items"]["enum"] == list(SUBSCRIBABLE)
+    assert properties["Webhook"]["url"]["maxLength"] == MAX_URL_LENGTH
+    assert properties["Delivery"]["state"]["enum"] == DeliveryState.values
     failed = EVENT_TYPES["label.failed"].fields.items()
     assert example("event")["data"] == {name: field.example for name, field in failed}
     assert document["components"]["headers"]["Allow"]["schema"]["examples"] == list(METHODS.values())

@@ -45,7 +45,7 @@ def example(name: str) -> Json:
 
 
 def generate() -> Json:
-    kept = {name: part for name, part in source().items() if name not in {"examples", "security"}}
+    kept = {name: part for name, part in source().items() if name not in {"types", "examples", "security"}}
     version = {"description": kept["info"]["description"].replace("{version}", __version__)}
     paths = {path: dict(operations(methods)) for path, methods in kept["paths"].items()}
     made = schemas.compose(kept["components"]["schemas"])

@@ -57,23 +57,22 @@ CASES: Final = {each.path: each.carriers for each in ORDER_FIELDS}
 
 
 def compose(sources: Mapping[str, Json]) -> dict[str, Json]:
-    """Return all schemas; those with a `serializer` get their fields from it."""
+    """Return all schemas; those with an `example` are completed by it, and by their `serializer` if they have one."""
     names = {import_string(source["serializer"]): name for name, source in sources.items() if "serializer" in source}
-    made = {name: object_schema(name, source, names) for name, source in sources.items() if "serializer" in source}
+    made = {name: object_schema(name, source, names) for name, source in sources.items() if "example" in source}
     by_hand = {name: source for name, source in sources.items() if name not in made}
     return dict(sorted((ENUMERATIONS | made).items())) | by_hand
 
 
 def object_schema(name: str, source: Json, names: Mapping[type, str]) -> Json:
     """Describe an object: fields, with details and examples from the source."""
-    declared = import_string(source["serializer"])().fields
+    declared = import_string(source["serializer"])().fields if "serializer" in source else {}
+    made = {
+        each: property_schema(field, names) | {"description": meaning(name, field)} for each, field in declared.items()
+    }
     details, example = source.get("properties", {}), source["example"]
     properties = {
-        field_name: property_schema(field, names)
-        | {"description": meaning(name, field)}
-        | details.get(field_name, {})
-        | {"examples": [example[field_name]]}
-        for field_name, field in declared.items()
+        each: made.get(each, {}) | details.get(each, {}) | {"examples": [example[each]]} for each in made or details
     }
     # What is None is what the details remove.
     kept = {each: {key: value for key, value in part.items() if value is not None} for each, part in properties.items()}
