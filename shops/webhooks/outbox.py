@@ -34,16 +34,12 @@ class Event:
         assert self.data.keys() == EVENT_TYPES[self.type].fields.keys(), self.type
 
 
-def tell(shop_id: str, event_type: str, subject: str, data: dict[str, Any]) -> None:
-    """Write an event, and a delivery of it to each endpoint that wants it, in the caller's transaction.
-
-    Call it after the subject's row is locked or changed, as the order of calls is the order of delivery.
-    """
-    tell_all(shop_id, [Event(event_type, subject, data)])
-
-
 def tell_all(shop_id: str, events: Iterable[Event], endpoints: Sequence[Row] | None = None) -> None:
-    """Write many events of a shop; `endpoints` are its `ENDPOINTS` where they were read before."""
+    """Write events of a shop, and deliveries to the endpoints that want them, in the caller's transaction.
+
+    Call it after the subjects' rows are locked or changed, as the order of calls is the order of delivery. `endpoints`
+    are the shop's `ENDPOINTS` where they were read before.
+    """
     assert transaction.get_connection().in_atomic_block, "an event is committed with its change"
     events = list(events)
     if events:

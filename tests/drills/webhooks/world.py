@@ -74,7 +74,7 @@ def tell(shop_id: str, subject: str, sequence: int) -> None:
     from shops.webhooks import outbox
 
     data = {"id": subject, "carrierCode": "alpha", "productCode": "alpha-13", "orderId": "", "code": str(sequence)}
-    outbox.tell(shop_id, "label.failed", subject, data)
+    outbox.tell_all(shop_id, [outbox.Event("label.failed", subject, data)])
 
 
 def queued() -> int:
