@@ -33,9 +33,6 @@ class StrictField(serializers.Field[Any, Any, Any, Any]):
     def wrong_type(self, data: Any) -> serializers.ValidationError:
         return serializers.ValidationError(f"must be {self.json_type}, not {type_name(data)}.")
 
-    def to_representation(self, value: Any) -> Any:
-        return value
-
 
 class StringField(StrictField):
     """A JSON string of at most `max_length` characters, not trimmed; NUL is refused."""
