@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from itertools import islice
 from typing import Any, Final
 
 from django.utils.translation import gettext_lazy as _
@@ -17,6 +16,7 @@ from parcels.templatetags.parcel_page import late_label, moment
 from parcels.tracking.events import milliseconds
 from shops.staff import days
 from shops.staff.pages import page_of
+from shops.staff.spreadsheets import chunks
 
 BATCH: Final = 1000
 SEARCHED_AT_ONCE: Final = 50  # numbers that no parcel has are looked for in labels
@@ -103,13 +103,6 @@ def billed_as(found: Result, column: str, *, is_repeated: bool) -> str:
     is_weighed = column == "weight" and found.billed is not None and found.weight_kg is not None
     is_other = is_weighed and abs(found.billed - found.weight_kg) > TOLERANCE_KG  # type: ignore[operator]  # both are known
     return WEIGHT if is_other else RIGHT
-
-
-def chunks(values: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Yield the values in their order, so many at a time."""
-    rest = iter(values)
-    while chunk := list(islice(rest, size)):
-        yield chunk
 
 
 def look_up(numbers: set[str]) -> dict[str, Result]:

@@ -45,9 +45,15 @@ def as_csv(titles: Sequence[str], rows: Rows, reader: Reader) -> Iterator[bytes]
     """Yield the file in chunks, the titles first; text that a spreadsheet would run as a formula gets an apostrophe."""
     delimiter = ";" if reader.decimal == "," else ","
     yield BOM.encode() + lines([titles], delimiter)
-    remaining = iter(rows)
-    while chunk := list(islice(remaining, LINES_A_CHUNK)):
+    for chunk in chunks(rows, LINES_A_CHUNK):
         yield lines(([text_in_csv(cell, reader) for cell in row] for row in chunk), delimiter)
+
+
+def chunks(values: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Yield the values in their order, so many at a time."""
+    rest = iter(values)
+    while chunk := list(islice(rest, size)):
+        yield chunk
 
 
 def lines(rows: Iterable[Sequence[Any]], delimiter: str) -> bytes:
