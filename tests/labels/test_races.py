@@ -1,0 +1,131 @@
+"""Races that a kill cannot show: slow, suspended and conflicting processes, played in one process at chosen moments."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from labels.idempotency import IdempotencyKey
+from labels.lifecycle import leases, purchase
+from labels.lifecycle.reconciling import reconcile
+from labels.models import LabelState, ShippingLabel
+from labels.pdfs import storage
+from shops.api.errors.exceptions import ApiError
+from shops.contracts.clients import client
+from tests.labels.conftest import Sandbox, assert_coded
+from tests.labels.factories import LabelFactory
+from tests.labels.interruptions import KEY, buy_control
+from tests.labels.orders import order, post
+from tests.support.api import Caller
+
+
+def interrupted(buyer: Caller, minutes: int = 90, **fields: Any) -> ShippingLabel:
+    """A purchase of alpha's that was begun some minutes ago, and whose lease is over."""
+    now = timezone.now()
+    times = {"created_at": now - timedelta(minutes=minutes), "leased_until": now - timedelta(minutes=1)}
+    facts = {"state": LabelState.PURCHASING, "carrier_code": "alpha", "idempotency_key": KEY, **times}
+    made: ShippingLabel = LabelFactory(shop=buyer.shop, **facts | fields)
+    return made
+
+
+def state(label: ShippingLabel) -> str:
+    return str(ShippingLabel.objects.get(id=label.id).state)
+
+
+def test_a_parcel_whose_number_is_known_is_never_declared_not_made(buyer: Caller) -> None:
+    known = {"tracking_numbers": ["XY000000001FR"], "weights_kg": ["1", "2"]}
+    label = interrupted(buyer, state=LabelState.UNKNOWN, **known)
+    buy_control(buyer)
+    reconcile()
+    assert state(label) == LabelState.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        {"state": LabelState.FAILED, "idempotency_key": None, "leased_until": timezone.now() + timedelta(days=1)},
+        {"state": LabelState.INCOMPLETE},
+        {"leased_until": timezone.now() + timedelta(days=1)},
+    ],
+)
+def test_a_suspended_reconciler_does_not_hold_a_label_changed_meanwhile(
+    buyer: Caller, meanwhile: dict[str, Any]
+) -> None:
+    label = leases.take(interrupted(buyer).id, leases.due())
+    assert label
+    ShippingLabel.objects.filter(id=label.id).update(**meanwhile)
+    before = ShippingLabel.objects.values().get()
+    leases.hold(label)
+    assert ShippingLabel.objects.values().get() == before
+
+
+def test_an_answer_counts_from_when_the_carrier_was_asked(
+    buyer: Caller, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = interrupted(buyer, minutes=10)
+    buy_control(buyer)
+    settings.RECONCILE_WAIT_S = 1200
+    carrier = client("alpha", is_test=False)
+    find = carrier.find_by_reference
+
+    def slowly(*args: Any) -> Any:
+        numbers = find(*args)
+        later = timezone.now() + timedelta(minutes=20)
+        monkeypatch.setattr("shops.db.clock.now", lambda: later)
+        return numbers
+
+    monkeypatch.setattr(carrier, "find_by_reference", slowly)
+    reconcile()
+    assert state(label) == LabelState.UNKNOWN
+
+
+@pytest.mark.parametrize("margins", [0.75, 100])
+def test_a_process_that_was_suspended_too_long_does_not_call_the_carrier(
+    margins: float, buyer: Caller, sandbox: Sandbox, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reserve = purchase.reserve
+
+    def suspended(label: ShippingLabel) -> None:
+        reserve(label)
+        label.leased_until -= timedelta(seconds=margins * settings.LEASE_MARGIN_S)  # as if this time had passed
+        label.save(update_fields=["leased_until"])
+
+    monkeypatch.setattr(purchase, "reserve", suspended)
+    assert_coded(post(buyer, order(), key=KEY), 502, "ALPHA_UNAVAILABLE")
+    assert sandbox.calls() == 0
+    assert ShippingLabel.objects.get().idempotency_key is None
+
+
+def test_an_error_with_one_label_does_not_block_the_others(buyer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = [interrupted(buyer, state=LabelState.RECEIVED, idempotency_key=key) for key in "12"]
+    broken = min(label.id for label in labels)
+    store = storage.store
+
+    def storing(label: ShippingLabel, content: bytes) -> None:
+        if label.id == broken:
+            raise RuntimeError("a bug")
+        store(label, content)
+
+    monkeypatch.setattr(storage, "store", storing)
+    reconcile()
+    assert sorted(map(state, labels)) == [LabelState.GENERATED, LabelState.RECEIVED]
+
+
+def test_a_key_released_by_the_faster_request_is_answered_with_409(
+    buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = interrupted(buyer)
+    monkeypatch.setattr(purchase, "find_earlier", lambda *_: None)
+    response = post(buyer, order(), key=KEY)
+    assert_coded(response, 409, "IDEMPOTENCY_KEY_IN_PROGRESS")
+    assert response["Retry-After"] == "2"
+    assert state(label) == LabelState.PURCHASING
+
+
+def test_the_same_key_does_not_finish_a_label_that_was_cancelled_meanwhile(buyer: Caller) -> None:
+    stale = interrupted(buyer, state=LabelState.RECEIVED, body_digest="digest")
+    ShippingLabel.objects.update(state=LabelState.CANCELLED, pdf=None)
+    with pytest.raises(ApiError) as caught:
+        purchase.replay(stale, IdempotencyKey(KEY, "digest"))
+    assert caught.value.public_code == "LABEL_CANCELLED"
