@@ -15,9 +15,9 @@ from statistics import median
 
 from tests.benchmarks.driver import Measurement, measure
 from tests.drills.environment import environment
-from tests.support.http import call
 from tests.drills.options import read_options
 from tests.drills.shop import SHOP
+from tests.support.http import call
 from tests.support.paths import PARCELS, SEARCH
 
 CONNECTIONS = (16, 64)

@@ -12,9 +12,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from tests.drills.environment import Environment, environment
-from tests.support.http import Connection
 from tests.drills.options import read_options
 from tests.drills.shop import SHOP, new_key, order
+from tests.support.http import Connection
 
 TRACKING = "/public/v1/tracking"
 ASKED, PAGES = 400, 20
@@ -58,7 +58,7 @@ class Client:
 
     def __init__(self, env: Environment, port: int) -> None:
         self._connection = Connection(port)
-        self._headers = {"Authorization": f"Bearer {env.token}"}
+        self._headers = env.bearer
 
     def get(self, path: str, query: dict[str, Any]) -> Any:
         return self._ask("GET", f"{path}?{urlencode(query)}")

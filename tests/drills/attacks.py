@@ -21,11 +21,11 @@ from config.ops.look_up_pool import LOOK_UP_THREADS
 from tests.drills import caddy
 from tests.drills.clients import percentiles
 from tests.drills.environment import Environment, environment
-from tests.support.http import Connection, call
 from tests.drills.options import read_options
 from tests.drills.printing import counts, exit_code
 from tests.drills.process import Process, peak_mb, process_tree
 from tests.drills.shop import carrier_of, import_samples, new_key, order
+from tests.support.http import Connection, call
 from tests.support.paths import PARCELS, SHIPMENTS
 from tests.support.processes import free_port
 
@@ -48,7 +48,7 @@ class Target:
 
     def look_up(self, timeout_s: float = LOOK_UP_TIMEOUT_S) -> tuple[str, float]:
         connection = Connection(self.port, timeout_s)
-        answer = connection.request("GET", PARCELS + self.number, headers=self.bearer)
+        answer = connection.request("GET", PARCELS + self.number, headers=self.env.bearer)
         connection.close()
         return str(answer.status or "no answer"), answer.duration_s
 
@@ -70,10 +70,6 @@ class Target:
             found: int = cursor.fetchone()[0]
         connection.close()
         return found
-
-    @property
-    def bearer(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.env.token}"}
 
     def peak_mb(self) -> float:
         """Return the largest peak of resident memory among the service's processes."""
@@ -160,7 +156,7 @@ def hostile_bodies(target: Target) -> list[str]:
 
     def post(number: int) -> str:
         connection = Connection(target.port)
-        answer = connection.request("POST", SHIPMENTS, bodies[number % 2], target.bearer)
+        answer = connection.request("POST", SHIPMENTS, bodies[number % 2], target.env.bearer)
         connection.close()
         return str(answer.status or "no answer")
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 from django.db import connection
 
 from tests.drills.environment import Environment
-from tests.support.http import Answer, call
+from tests.support.http import Answer
 from tests.support.paths import SHIPMENTS
 
 GENERATED, FAILED, CANCELLED = "label_generated", "failed", "cancelled"
@@ -106,8 +106,7 @@ class Audit:
     def wrongly_shown(self, keys: Iterable[str], port: int) -> list[str]:
         """Retrieve every label from the API; return those shown or hidden against their state."""
         rows = [row for key in keys for row in self.rows[key]]
-        headers = {"Authorization": f"Bearer {self.env.token}"}
-        statuses = {row: call(port, "GET", f"{SHIPMENTS}/{row.id}", headers=headers).status for row in rows}
+        statuses = {row: self.env.ask(port, "GET", f"{SHIPMENTS}/{row.id}").status for row in rows}
         return [
             f"{row.order_id}: {row.id} {row.state}: retrieved with {status}"
             for row, status in statuses.items()

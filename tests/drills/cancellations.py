@@ -2,20 +2,17 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from threading import Barrier
 
 from tests.drills.audit import Audit
-from tests.drills.concurrency_result import Keys, Result
+from tests.drills.concurrency_result import Act, Keys, Result, at_once
 from tests.drills.environment import Environment
-from tests.support.http import Answer, call
 from tests.drills.printing import counts
 from tests.drills.shop import carrier_of, new_key, order
+from tests.support.http import call
 from tests.support.paths import SHIPMENTS
 
 PROCESSES, THREADS = 2, 12
-Act = Callable[[int], Answer]
 CANCELLED, BEING_CANCELLED = "409 LABEL_CANCELLED", "409 LABEL_BEING_CANCELLED"
 
 
@@ -100,20 +97,7 @@ def again(env: Environment, key: str, number: int) -> Act:
 
 
 def retrieval(env: Environment, label_id: str) -> Act:
-    headers = {"Authorization": f"Bearer {env.token}"}
-    return lambda port: call(port, "GET", f"{SHIPMENTS}/{label_id}", headers=headers)
-
-
-def at_once(acts: list[Act], ports: list[int]) -> list[Answer]:
-    """Send all requests in the same instant, to the processes in turn."""
-    barrier = Barrier(len(acts))
-
-    def send(number: int) -> Answer:
-        barrier.wait()
-        return acts[number](ports[number % len(ports)])
-
-    with ThreadPoolExecutor(len(acts)) as pool:
-        return list(pool.map(send, range(len(acts))))
+    return lambda port: env.ask(port, "GET", f"{SHIPMENTS}/{label_id}")
 
 
 def settled(env: Environment, port: int, answers: Keys, faults: list[str]) -> Result:

@@ -10,8 +10,8 @@ from statistics import quantiles
 
 from tests.benchmarks.driver import GetConnection
 from tests.drills.environment import Environment
-from tests.support.http import Answer
 from tests.drills.shop import carrier_of, new_key, order
+from tests.support.http import Answer
 from tests.support.paths import PARCELS
 
 LOOK_UP_TIMEOUT_S = 5.0

@@ -8,22 +8,22 @@ cancellations of one label at once, and against reconciliations and retries.
 
 import random
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 from tests.drills import cancellations
 from tests.drills.audit import Audit
-from tests.drills.concurrency_result import FACTS, Keys, Result
+from tests.drills.concurrency_result import FACTS, Keys, Result, at_once
 from tests.drills.environment import Environment, environment
-from tests.support.http import Answer
 from tests.drills.options import read_options
 from tests.drills.printing import counts, exit_code, print_table
 from tests.drills.shop import carrier_of, new_key, order
+from tests.support.http import Answer
 
 POSTS = 20
 PROCESSES = 2
@@ -57,14 +57,7 @@ def show(results: dict[str, Result]) -> None:
 
 def post_at_once(env: Environment, ports: list[int], key: str, bodies: list[dict[str, Any]]) -> list[Answer]:
     """Send all bodies with one key in the same instant."""
-    barrier = threading.Barrier(len(bodies))
-
-    def post(number: int) -> Answer:
-        barrier.wait()
-        return env.buy(ports[number % len(ports)], key, bodies[number])
-
-    with ThreadPoolExecutor(len(bodies)) as pool:
-        return list(pool.map(post, range(len(bodies))))
+    return at_once([partial(env.buy, key=key, body=body) for body in bodies], ports)
 
 
 def same_key(env: Environment, ports: list[int], keys: int) -> Result:

@@ -1,13 +1,16 @@
-"""The outcome of one scenario of the concurrency drill."""
+"""Requests in the same instant, and the outcome of one scenario of the concurrency drill."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Barrier
 
 from tests.drills.audit import CANCELLED, FAILED, GENERATED, AuditResult
 from tests.support.http import Answer
 
 Keys = dict[str, list[Answer]]
+Act = Callable[[int], Answer]  # at a port
 
 
 @dataclass
@@ -18,6 +21,18 @@ class Result:
     slowest_s: float
     audit: AuditResult
     faults: list[str]
+
+
+def at_once(acts: Sequence[Act], ports: list[int]) -> list[Answer]:
+    """Send all requests in the same instant, to the processes in turn."""
+    barrier = Barrier(len(acts))
+
+    def send(number: int) -> Answer:
+        barrier.wait()
+        return acts[number](ports[number % len(ports)])
+
+    with ThreadPoolExecutor(len(acts)) as pool:
+        return list(pool.map(send, range(len(acts))))
 
 
 FACTS: dict[str, Callable[[Result], object]] = {

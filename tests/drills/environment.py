@@ -13,10 +13,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.support.http import Answer, call
+from carriers.sandbox.routes import PATHS
 from tests.drills.process import Process
 from tests.drills.shop import new_key, open_shop, order
 from tests.support import migrated
+from tests.support.http import Answer, call
 from tests.support.paths import SHIPMENTS
 from tests.support.processes import ROOT, free_port
 from tests.support.services import ENVIRONMENT, migrated_postgresql, redis_server
@@ -86,9 +87,16 @@ class Environment:
         finally:
             call(self.sandbox_port, "DELETE", "/control/faults")
 
+    @property
+    def bearer(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
+    def ask(self, port: int, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        """Send a request of the shop's over a connection of its own."""
+        return call(port, method, path, body, self.bearer | headers)
+
     def buy(self, port: int, key: str, body: dict[str, Any], **headers: str) -> Answer:
-        sent = {"Authorization": f"Bearer {self.token}", "Idempotency-Key": key}
-        return call(port, "POST", SHIPMENTS, body, sent | headers)
+        return self.ask(port, "POST", SHIPMENTS, body, **{"Idempotency-Key": key} | headers)
 
     @contextmanager
     def served(self, *, workers: int = 1, threads: int | None = None) -> Iterator[tuple[int, Process]]:
@@ -205,17 +213,7 @@ def sandbox(folder: Path, port: int) -> Iterator[None]:
 
 def sandbox_settings(port: int) -> dict[str, str]:
     """Return the settings that send the service to the sandbox."""
-    url = f"http://127.0.0.1:{port}"
-    return {
-        "ALPHA_URL": f"{url}/alpha/shipping",
-        "ALPHA_TRACKING_URL": f"{url}/alpha/tracking",
-        "ALPHA_POINTS_URL": f"{url}/alpha/points",
-        "ALPHA_QUICKCOST_URL": f"{url}/alpha/quickcost",
-        "BETA_URL": f"{url}/beta/2.0",
-        "BETA_POINTS_URL": f"{url}/beta/points",
-        "BETA_ACCOUNT_URL": f"{url}/beta/account/additionalinformations",
-        "BETA_DELIVERY_URL": f"{url}/beta/delivery/getDateLivraison",
-    }
+    return {name: f"http://127.0.0.1:{port}{path}" for name, path in PATHS.items()}
 
 
 def tracking_settings(port: int) -> dict[str, object]:

@@ -16,12 +16,12 @@ from datetime import UTC, datetime, timedelta
 from tests.drills.clients import Clients, Sample, percentiles
 from tests.drills.environment import Environment, environment, tracking_settings
 from tests.drills.forks import close_connections
-from tests.support.http import Answer, call
 from tests.drills.options import read_options
 from tests.drills.printing import counts, exit_code
 from tests.drills.process import Process
 from tests.drills.shop import SHOP
 from tests.drills.tracking import followed, make_parcels, stub
+from tests.support.http import Answer, call
 from tests.support.processes import free_port
 from tests.support.waiting import until
 

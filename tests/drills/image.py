@@ -12,9 +12,9 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -22,11 +22,12 @@ from urllib.request import urlopen
 
 from tests.drills.containers import Engine
 from tests.drills.environment import sandbox, sandbox_settings
-from tests.support.http import Answer, call
 from tests.drills.options import read_options
+from tests.drills.printing import say, timed
 from tests.drills.process import Process
 from tests.drills.shop import ACCOUNTS, SENDER, SHOP, order
 from tests.support.deployment import ROOT, Service, compose_services, deployed
+from tests.support.http import Answer, call
 from tests.support.paths import PARCELS, SHIPMENTS
 from tests.support.processes import free_port
 from tests.support.services import ENVIRONMENT, postgresql, redis_executable
@@ -43,21 +44,10 @@ files = [file for folder in ("/app", "/venv/lib") for file in Path(folder).rglob
 print(sum(file.read_bytes()[4:8] != bytes([1, 0, 0, 0]) for file in files), "of", len(files) // 1000, "thousand")'"""
 
 
-class Report:
-    """Prints facts; a failed check ends the drill."""
-
-    @contextmanager
-    def timed(self, title: str) -> Iterator[None]:
-        started_s = time.monotonic()
-        yield
-        self(title, f"{time.monotonic() - started_s:.1f} s")
-
-    def __call__(self, title: str, value: object) -> None:
-        print(f"{title:<48} {value}", flush=True)
-
-    def equal(self, title: str, value: object, expected: object) -> None:
-        self(title, value)
-        assert value == expected, f"{title}: {expected} was expected"
+def equal(title: str, value: object, expected: object) -> None:
+    """Print a fact; one that is not as expected ends the drill."""
+    say(title, value)
+    assert value == expected, f"{title}: {expected} was expected"
 
 
 def start_servers(folder: Path, stack: ExitStack) -> dict[str, str]:
@@ -91,20 +81,20 @@ def secrets() -> dict[str, str]:
     return dict(line.split("=", 1) for line in made.splitlines())
 
 
-def check_image(engine: Engine, service: Service, report: Report) -> None:
+def check_image(engine: Engine, service: Service) -> None:
     size = int(engine.output("image", "inspect", "--format", "{{.Size}}", engine.image))
-    report("image", f"{size / 1e6:.0f} MB")
+    say("image", f"{size / 1e6:.0f} MB")
     shell = Service("shell", service.definition | {"entrypoint": ["sh", "-c"], "command": []})
     run = partial(in_shell, engine, shell)
-    report.equal("account", run("id -u; id -g").split(), ["10001", "10001"])
+    equal("account", run("id -u; id -g").split(), ["10001", "10001"])
     run(BUILD_TOOLS)
-    report("pip, compilers, downloaders", "none")
+    say("pip, compilers, downloaders", "none")
     compared = run(CHECKED_FILES)
-    report("compiled files compared with their sources", compared)
+    say("compiled files compared with their sources", compared)
     assert compared.startswith("0 of")
     assert not compared.endswith(" 0 thousand")
     writable = run("for folder in / /app /venv /labels /var/tmp /run /tmp; do test -w $folder && echo $folder; done; :")
-    report.equal("may be written to", writable, "/tmp")
+    equal("may be written to", writable, "/tmp")
 
 
 def in_shell(engine: Engine, shell: Service, script: str) -> str:
@@ -114,14 +104,14 @@ def in_shell(engine: Engine, shell: Service, script: str) -> str:
     return done.stdout.strip()
 
 
-def open_shop(run: Callable[..., str], report: Report) -> str:
+def open_shop(run: Callable[..., str]) -> str:
     """Make a shop that buys with the image's commands; return its token."""
-    report.equal("create_shop", run("create_shop", "Drill", "--id", SHOP), SHOP)
+    equal("create_shop", run("create_shop", "Drill", "--id", SHOP), SHOP)
     run("set_sender_address", SHOP, "-", stdin=json.dumps(SENDER))
     for carrier, (account, password) in ACCOUNTS.items():
         contract = ["--account-number", account, "--password-stdin", "--all-products"]
         run("configure_carrier", SHOP, carrier, *contract, stdin=password)
-    report("import_parcels", run("import_parcels", SHOP, "-", stdin=SAMPLES.read_text()))
+    say("import_parcels", run("import_parcels", SHOP, "-", stdin=SAMPLES.read_text()))
     return run("create_token", SHOP)
 
 
@@ -130,41 +120,41 @@ def wait_until_healthy(engine: Engine, service: Service, name: str) -> None:
     until(lambda: engine.try_run("exec", name, *service.health_command()).returncode == 0)
 
 
-def check_service(engine: Engine, service: Service, token: str, report: Report) -> None:
+def check_service(engine: Engine, service: Service, token: str) -> None:
     """Look up, buy, and stop the container during a purchase."""
     port = int(service.environment["SERVE_PORT"])
     client = {"Authorization": f"Bearer {token}", "X-Forwarded-Proto": "https"}
     number = json.loads(SAMPLES.read_text().splitlines()[0])["trackingId"]
     with ExitStack() as stack:
-        with report.timed("start until healthy"):
+        with timed("start until healthy"):
             name = stack.enter_context(engine.started(service))
             wait_until_healthy(engine, service, name)
         look_up = call(port, "GET", f"{PARCELS}{number}", headers=client)
-        report.equal("look-up", look_up.status, 200)
-        report.equal("the admin without TLS", call(port, "GET", "/admin/").status, 301)
+        equal("look-up", look_up.status, 200)
+        equal("the admin without TLS", call(port, "GET", "/admin/").status, 301)
         with urlopen(f"http://{HOST}:{service.environment['METRICS_PORT']}/metrics", timeout=5) as metrics:
-            report.equal("look-ups counted", b'status="200"' in metrics.read(), expected=True)
+            equal("look-ups counted", b'status="200"' in metrics.read(), expected=True)
         label = buy(port, client, f"{service.name} 1")
-        report.equal("label", label.outcome, "201")
+        equal("label", label.outcome, "201")
         with urlopen(label.body["labelUrl"], timeout=5) as pdf:
-            report.equal("its PDF, from the bucket", pdf.read(5), b"%PDF-")
-        report("memory", engine.output("stats", "--no-stream", "--format", "{{.MemUsage}}", name))
-        check_stop(engine, service, name, partial(buy, port, client, f"{service.name} 2"), report)
+            equal("its PDF, from the bucket", pdf.read(5), b"%PDF-")
+        say("memory", engine.output("stats", "--no-stream", "--format", "{{.MemUsage}}", name))
+        check_stop(engine, service, name, partial(buy, port, client, f"{service.name} 2"))
     with engine.started(service) as name:
         wait_until_healthy(engine, service, name)
-        report.equal("the same key after a new start", buy(port, client, f"{service.name} 2").outcome, "201 replayed")
+        equal("the same key after a new start", buy(port, client, f"{service.name} 2").outcome, "201 replayed")
 
 
-def check_stop(engine: Engine, service: Service, name: str, buy_slowly: Callable[[], Answer], report: Report) -> None:
+def check_stop(engine: Engine, service: Service, name: str, buy_slowly: Callable[[], Answer]) -> None:
     fault = {"fault": "slow", "carrier": "alpha", "count": 1, "delay_s": SLOW_S}
     call(sandbox_port(service), "POST", "/control/faults", fault)
     with ThreadPoolExecutor() as pool:
         purchase = pool.submit(buy_slowly)
         time.sleep(SLOW_S / 4)  # the carrier has it now
-        with report.timed("SIGTERM during a purchase"):
+        with timed("SIGTERM during a purchase"):
             exit_code = engine.stop(name)
-    report.equal("the purchase", purchase.result().outcome, "201")
-    report.equal("exit code", exit_code, 0)
+    equal("the purchase", purchase.result().outcome, "201")
+    equal("exit code", exit_code, 0)
 
 
 def sandbox_port(service: Service) -> int:
@@ -175,38 +165,38 @@ def buy(port: int, headers: dict[str, str], key: str) -> Answer:
     return call(port, "POST", SHIPMENTS, order(key, "alpha"), headers | {"Idempotency-Key": key})
 
 
-def check_work(engine: Engine, service: Service, report: Report) -> None:
+def check_work(engine: Engine, service: Service) -> None:
     """Wait for the background process to begin, and stop it."""
     with engine.started(service) as name:
         until(lambda: "work begins" in engine.try_run("logs", name).stderr)
-        with report.timed("work: SIGTERM"):
+        with timed("work: SIGTERM"):
             exit_code = engine.stop(name)
-        report.equal("work: exit code", exit_code, 0)
+        equal("work: exit code", exit_code, 0)
         assert "Traceback" not in engine.try_run("logs", name).stderr
 
 
-def drill(engine: Engine, report: Report) -> None:
+def drill(engine: Engine) -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="drill-", ignore_cleanup_errors=True)))
         services = compose_services(secrets(), start_servers(folder, stack))
         engine.options += ["--volume", f"{folder / 'pg'}:/run/postgresql"]
         service, migrate = services["service"], services["migrate"]
-        check_image(engine, service, report)
-        with report.timed("migrate"):
+        check_image(engine, service)
+        with timed("migrate"):
             engine.run(migrate, *migrate.command()[1])
-        token = open_shop(partial(engine.run, service), report)
-        report("", "from compose.yaml")
-        check_service(engine, service, token, report)
-        check_work(engine, services["work"], report)
-        report("", "from kubernetes/base/deployment.yaml")
-        check_service(engine, deployed(service.environment), token, report)
+        token = open_shop(partial(engine.run, service))
+        say("", "from compose.yaml")
+        check_service(engine, service, token)
+        check_work(engine, services["work"])
+        say("", "from kubernetes/base/deployment.yaml")
+        check_service(engine, deployed(service.environment), token)
         ledger = call(sandbox_port(service), "GET", "/ledger").body
-        report.equal("parcels on the carrier's ledger", len(ledger), 4)
+        equal("parcels on the carrier's ledger", len(ledger), 4)
 
 
 def main() -> None:
     options = read_options(__doc__, image="parcel-service", engine="podman", options="")
-    drill(Engine(options.engine, options.image, options.options), Report())
+    drill(Engine(options.engine, options.image, options.options))
     print("all checks passed")
 
 

@@ -12,13 +12,13 @@ from typing import Any
 
 from tests.drills.environment import environment, tracking_settings
 from tests.drills.forks import close_connections
-from tests.support.http import call
 from tests.drills.options import read_options
 from tests.drills.printing import exit_code
 from tests.drills.process import Process
 from tests.drills.shop import SHOP
 from tests.drills.tracking import END_TIMEOUT_S, PACE, SETTINGS, followed, make_parcels, stub
 from tests.drills.tracking_stub import EVENT_GAP, Stub
+from tests.support.http import call
 from tests.support.processes import free_port
 from tests.support.waiting import until
 

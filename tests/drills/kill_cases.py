@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.http import Answer
 from tests.drills.shop import order, pickup
+from tests.support.http import Answer
 
 PURCHASE, PICKUP, CANCELLATION = "purchase", "pickup", "cancellation"
 POINTS = {

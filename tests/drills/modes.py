@@ -164,7 +164,10 @@ def main() -> None:
     own = free_port()
     with gateway() as recorder, TemporaryDirectory(prefix="drill-") as folder:
         further = {"SANDBOX_URL": f"http://127.0.0.1:{own}", "ALPHA_TRACKING_RATE": 100, "BETA_TRACKING_RATE": 100}
-        with environment(options.database, sandbox_settings(recorder.port) | further) as env, sandbox(Path(folder), own):
+        with (
+            environment(options.database, sandbox_settings(recorder.port) | further) as env,
+            sandbox(Path(folder), own),
+        ):
             recorder.sandbox_port = env.sandbox_port
             tokens = {MARK: open_test_shop(), LIVE_MARK: env.token}
             rng = random.Random(options.seed)

@@ -14,7 +14,6 @@ from typing import Any
 from carriers.products import PARIS, PRODUCTS
 from carriers.sandbox.pickup_points import POINTS
 from tests.drills.environment import environment
-from tests.support.http import call
 from tests.drills.options import read_options
 from tests.drills.printing import exit_code, say
 from tests.drills.random_orders import Generator
@@ -115,7 +114,7 @@ def main() -> None:
     with environment("sqlite", {}) as env, env.served() as (port, _):
 
         def ask(path: str, body: Json) -> tuple[int, Json]:
-            answer = call(port, "POST", path, body, {"Authorization": f"Bearer {env.token}"})
+            answer = env.ask(port, "POST", path, body)
             return answer.status, answer.body
 
         ends, faults = run(ask, options.orders, options.seed)

@@ -19,11 +19,11 @@ from typing import Any
 
 from tests.drills.audit import Audit, AuditResult
 from tests.drills.environment import Environment, bucket_settings, environment, silent_server
-from tests.support.http import Answer
 from tests.drills.options import read_options
-from tests.drills.printing import counts, exit_code
+from tests.drills.printing import counts, exit_code, say
 from tests.drills.process import Process
 from tests.drills.shop import carrier_of, new_key, order
+from tests.support.http import Answer
 from tests.support.processes import free_port
 from tests.support.services import redis_executable, wait_for_redis
 
@@ -75,10 +75,6 @@ def new_keys(count: int = KEYS) -> Keys:
 
 def slowest(keys: Keys) -> str:
     return f"slowest answer {max(answers[-1].duration_s for answers in keys.values()):.1f} s"
-
-
-def say(title: str, what: object) -> None:
-    print(f"  {title:34} {what}", flush=True)
 
 
 def settle(env: Environment, port: int, keys: Keys, *, expected: set[str]) -> list[str]:

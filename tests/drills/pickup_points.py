@@ -16,7 +16,6 @@ from urllib.parse import urlencode
 from carriers.products import PARIS, PRODUCTS
 from carriers.sandbox.pickup_points import POINTS
 from tests.drills.environment import environment
-from tests.support.http import call
 from tests.drills.options import read_options
 from tests.drills.printing import exit_code, say
 from tests.support.paths import POINTS as PATH
@@ -116,11 +115,11 @@ def main() -> None:
     with environment("sqlite", {"RATE_LIMIT": "1000000/60s"}) as env, env.served() as (port, _):
 
         def send(method: str, path: str, body: Json | None) -> tuple[int, Json]:
-            answer = call(port, method, path, body, {"Authorization": f"Bearer {env.token}"})
+            answer = env.ask(port, method, path, body)
             return answer.status, answer.body
 
         def misrouted() -> int:
-            return sum(row["misrouted"] for row in call(env.sandbox_port, "GET", "/ledger").body)
+            return sum(row["misrouted"] for row in env.ledger())
 
         bought, faults = run(send, misrouted, options.searches, options.purchases, options.seed)
     say("points bought to", f"{bought:,}")

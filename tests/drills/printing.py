@@ -1,7 +1,9 @@
 """Tables, figures, counts and faults, printed for people."""
 
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 FAULTS_SHOWN = 20
 
@@ -18,6 +20,14 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 def say(title: str, what: object) -> None:
     """Print one figure behind its title."""
     print(f"  {title:<38} {what}", flush=True)
+
+
+@contextmanager
+def timed(title: str) -> Iterator[None]:
+    """Print how long the block took."""
+    started_s = time.monotonic()
+    yield
+    say(title, f"{time.monotonic() - started_s:6.1f} s")
 
 
 def counts(outcomes: Counter[str]) -> str:

@@ -10,10 +10,10 @@ from collections import Counter
 from typing import Any
 
 from tests.drills.environment import Environment, environment
-from tests.support.http import Answer, call
 from tests.drills.options import read_options
 from tests.drills.order_oracle import LABEL_ID, ORACLES, Expected, Json
 from tests.drills.printing import exit_code, say
+from tests.support.http import Answer, call
 from tests.support.paths import SHIPMENTS
 
 LETTERS = "abcdefghijklmnoprstuvwxyzABCDEFGHIJKLMNOPRSTUVWXYZ0123456789éèçüñÉŒœßŁłØø"
@@ -221,7 +221,7 @@ def run(env: Environment, orders: int, seed: int) -> list[str]:
     with env.served() as (port, _):
         for number in range(orders):
             body = generator.order(number)
-            answer = call(port, "POST", SHIPMENTS, body, {"Authorization": f"Bearer {env.token}"})
+            answer = env.ask(port, "POST", SHIPMENTS, body)
             end, found = check(env, body, answer)
             ends[f"{body['carrierCode']} {end}"] += 1
             faults += [f"{body['orderId']} {body['productCode']}: {fault}" for fault in found]

@@ -9,27 +9,17 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from tests.drills import settlement
 from tests.drills.options import read_options
-from tests.drills.printing import exit_code, say
+from tests.drills.printing import exit_code, say, timed
 from tests.labels.backups import DRILL_TIMEOUT_S, ask, backed_up, hand_over, programs, recovered, restore
 from tests.support.services import postgresql
 
 SCALE_OF_A_GIGABYTE = 67  # pgbench's
 TRANSACTIONS = 20_000
 COUNT = "SELECT count(*) FROM pgbench_history"
-
-
-@contextmanager
-def timed(title: str) -> Iterator[None]:
-    started_s = time.monotonic()
-    yield
-    say(title, f"{time.monotonic() - started_s:6.1f} s")
 
 
 def pgbench(environment: dict[str, str], *options: str) -> None:

@@ -26,10 +26,10 @@ from django.db import connection
 
 from tests.drills.audit import Audit
 from tests.drills.environment import Environment, environment
-from tests.support.http import Answer, call
 from tests.drills.printing import counts, say
 from tests.drills.shop import ACCOUNTS, RECIPIENT, SHOP, carrier_of, new_key, order
 from tests.labels.backups import ask, backed_up, check, hand_over, postgresql_program, recovered, restore
+from tests.support.http import Answer
 from tests.support.paths import SHIPMENTS
 from tests.support.processes import ROOT
 from tests.support.waiting import until
@@ -82,7 +82,7 @@ class Shop:
         return {key: seen[0].body["id"] for key, seen in self.answers.items() if seen[0].status == 201}
 
     def ask(self, method: str, path: str) -> Answer:
-        return call(self.port, method, f"{SHIPMENTS}/{path}", headers={"Authorization": f"Bearer {self.env.token}"})
+        return self.env.ask(self.port, method, f"{SHIPMENTS}/{path}")
 
     def cancel(self, keys: list[str]) -> None:
         for key in keys:

@@ -9,8 +9,8 @@ from contextlib import ExitStack, closing
 from typing import Any, Self
 
 from tests.drills.environment import Environment
-from tests.support.http import Answer, Connection
 from tests.drills.shop import carrier_of, new_key, order
+from tests.support.http import Answer, Connection
 from tests.support.paths import PARCELS, SHIPMENTS
 
 Address = tuple[str, int]  # a host and a port
@@ -24,7 +24,6 @@ class Load:
 
     def __init__(self, env: Environment, numbers: list[str]) -> None:
         self.env, self.numbers = env, numbers
-        self.headers = {"Authorization": f"Bearer {env.token}"}
         self.addresses: tuple[Address, ...] = ()
         self.turns = itertools.count()
         self.phase = ""
@@ -69,7 +68,7 @@ class Load:
                     if self.over.wait(LOOK_UP_PACE_S) or self.addresses != addresses:
                         break
                     path = PARCELS + random.choice(self.numbers)
-                    self.count(self.phase, "look-up", connection.request("GET", path, headers=self.headers))
+                    self.count(self.phase, "look-up", connection.request("GET", path, headers=self.env.bearer))
 
     def look_up_new(self) -> None:
         while not self.over.wait(LOOK_UP_PACE_S):
@@ -92,4 +91,4 @@ class Load:
         """Send one request over a connection of its own."""
         host, port = self.turn()
         with closing(Connection(port, host=host)) as connection:
-            return connection.request(method, path, body, self.headers | (headers or {}))
+            return connection.request(method, path, body, self.env.bearer | (headers or {}))

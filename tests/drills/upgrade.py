@@ -29,12 +29,12 @@ from django.db import connection
 from tests.drills import caddy
 from tests.drills.audit import Audit
 from tests.drills.environment import Environment, sandbox, sandbox_settings, set_variables
-from tests.support.http import call
 from tests.drills.printing import exit_code, print_table
 from tests.drills.shop import ACCOUNTS, SENDER, SHOP
 from tests.drills.systemd import Systemd
 from tests.drills.turns import Load
 from tests.drills.versions import check_out_changed, extract, git, manage, migrations, version_before
+from tests.support.http import call
 from tests.support.processes import free_port
 from tests.support.services import postgresql, redis_server
 from tests.support.waiting import until

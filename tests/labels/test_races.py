@@ -34,8 +34,7 @@ def state(label: ShippingLabel) -> str:
 
 
 def test_a_parcel_whose_number_is_known_is_never_declared_not_made(buyer: Caller) -> None:
-    known = {"tracking_numbers": ["XY000000001FR"], "weights_kg": ["1", "2"]}
-    label = interrupted(buyer, state=LabelState.UNKNOWN, **known)
+    label = interrupted(buyer, state=LabelState.UNKNOWN, tracking_numbers=["XY000000001FR"], weights_kg=["1", "2"])
     buy_control(buyer)
     reconcile()
     assert state(label) == LabelState.UNKNOWN

@@ -21,7 +21,7 @@ class DeliveryLife(RuleBasedStateMachine):
 
     @rule(kill=kills)
     def deliver(self, kill: tuple[int, str]) -> None:
-        with self.world.interrupted(*kill, die):
+        with self.world.commits.planned(*kill, die):
             product.deliver()
         self.note_kill(kill)
         if not kill[0]:

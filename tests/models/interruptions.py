@@ -50,6 +50,7 @@ class Commits:
 
     @contextmanager
     def planned(self, number: int, when: str, act: Callable[[], None]) -> Iterator[None]:
+        """Do something at this commit of the block; number 0 is never."""
         self.plan = (number, when, act) if number else None
         try:
             with suppress(Killed):

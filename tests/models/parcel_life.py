@@ -60,7 +60,7 @@ class ParcelLife(DeliveryLife):
         own = self.shop(shop)
         made = self.lines(own, wanted, is_ahead=is_ahead, is_late=case == 8)
         is_killed = case == 9
-        with self.world.interrupted(int(is_killed), "instead", die):
+        with self.world.commits.planned(int(is_killed), "instead", die):
             self.world.import_lines(own, made)
         if not is_killed:
             self.note_import(own, made)
@@ -130,7 +130,7 @@ class ParcelLife(DeliveryLife):
 
     def ask(self, kill: tuple[int, str] = (0, "")) -> None:
         self.world.carriers.answered.clear()
-        with self.world.interrupted(*kill, die):
+        with self.world.commits.planned(*kill, die):
             product.ask_carriers()
         self.world.note_states()
         for shop in self.world.shops:
@@ -157,7 +157,7 @@ class ParcelLife(DeliveryLife):
             *(partial(self.erase, shop, parcel) for parcel in (0, 1)),
         ]
         elsewhere = Elsewhere(acts[case % len(acts)])
-        with self.world.interrupted(1, "before", elsewhere.begin):
+        with self.world.commits.planned(1, "before", elsewhere.begin):
             self.world.import_lines(own, made)
         elsewhere.join()
         self.note_import(own, made)

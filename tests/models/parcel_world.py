@@ -2,8 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import time
@@ -275,14 +274,6 @@ class World:
         carrier = shop.carrier_of(number)
         self.carriers.happen(carrier, number, code, at, self.now_s)
         self.sandbox.server.state.ledger.collect(carrier, number)
-
-    # --- Interruptions ---
-
-    @contextmanager
-    def interrupted(self, number: int, when: str, act: Callable[[], None]) -> Iterator[None]:
-        """Do something at a transaction's commit; number 0 is never."""
-        with self.commits.planned(number, when, act):
-            yield
 
     def get(self, shop: Shop, number: str) -> dict[str, Any] | None:
         answer = shop.caller.look_up(number)

@@ -7,7 +7,6 @@ import json
 import re
 from contextlib import suppress
 from datetime import timedelta
-from io import StringIO
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 from django.apps import apps
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import connection, transaction
 from django.db.models import DateTimeField, F, Model
 
@@ -29,6 +28,7 @@ from parcels.tracking.refreshing import refresh
 from shops.contracts import clients
 from shops.webhooks import delivering
 from tests.labels.factories import PDF
+from tests.shops.commands import call
 from tests.support.api import Caller, caller, logged_in
 
 CARRIERS = ("alpha", "beta")
@@ -107,9 +107,8 @@ def remove_old() -> None:
 
 def run(*arguments: str) -> tuple[str, str]:
     """Run a command; return its two outputs. Raise CommandError."""
-    out, err = StringIO(), StringIO()
-    call_command(*arguments, stdout=out, stderr=err)
-    return out.getvalue().strip(), err.getvalue()
+    out, err = call(*arguments)
+    return out.strip(), err
 
 
 def new_shop(*options: str) -> Caller:

@@ -13,8 +13,8 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from tests.drills.environment import Environment
-from tests.support.http import Answer, Connection
 from tests.drills.shop import carrier_of, new_key, order
+from tests.support.http import Answer, Connection
 from tests.support.paths import PARCELS, SEARCH
 
 SEARCH_ORDER = f"{SEARCH}?orderName="
@@ -115,8 +115,7 @@ class Load:
 
     def get(self, kind: str, connection: Connection) -> None:
         prefix, values = (PARCELS, self.numbers) if kind == "look-up" else (SEARCH_ORDER, self.orders)
-        headers = {"Authorization": f"Bearer {self.env.token}"}
-        answer = connection.request("GET", prefix + quote(random.choice(values)), headers=headers)
+        answer = connection.request("GET", prefix + quote(random.choice(values)), headers=self.env.bearer)
         with self.lock:
             outcome = str(answer.status or "no answer")
             self.tallies[kind].add(outcome, answer.duration_s, is_good=answer.status == 200)

@@ -10,8 +10,8 @@ from threading import Event, Lock
 
 from tests.drills.audit import Audit, AuditResult
 from tests.drills.environment import Environment
-from tests.support.http import Answer, call
 from tests.drills.shop import new_key, order
+from tests.support.http import Answer, call
 
 TIMEOUT_S, MARGIN_S = 4.0, 2.0
 LEASE_S = TIMEOUT_S + MARGIN_S

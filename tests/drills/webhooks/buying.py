@@ -32,19 +32,11 @@ def main() -> None:
         for shop_id in OTHERS:
             for _ in range(2):
                 world.add_endpoint(shop_id, receiver.url(TARDY))
-            tell_all(shop_id)
+            world.tell_all([shop_id], EVENTS, shop_id)
         rows.append(["beside tardy endpoints", *bought(env, receiver, options.seconds, options.clients, faults)])
         receiver.kill()
     print_table(["buying", "events", "meanwhile", "p50, ms", "p99, ms", "longest, ms"], rows)
     sys.exit(exit_code(faults))
-
-
-def tell_all(shop_id: str) -> None:
-    from django.db import transaction
-
-    with transaction.atomic():
-        for number in range(EVENTS):
-            world.tell(shop_id, f"{shop_id}-{number}", 0)
 
 
 def bought(env: Environment, receiver: world.Receiver, seconds: float, clients: int, faults: list[str]) -> list[object]:

@@ -31,22 +31,12 @@ def main() -> None:
         rows = [["50 endpoints", *delays(receiver, shops)]]
         for name, path in (("hangs", HANG), ("floods", FLOOD)):
             world.add_endpoint(name, receiver.url(path))
-            tell_all([name], 100, "old")
+            world.tell_all([name], 100, "old")
             rows.append([f"and one that {name}", *delays(receiver, shops, name)])
         print_table(["delay of an event", "p50, ms", "p95, ms", "p99, ms", "peak, MB"], rows)
         rates = [rate(env, receiver, each, options.events, options.processes) for each in (shops, shops[:1])]
         print_table(["backlog", "a second", "CPU, ms", "PostgreSQL's, ms"], rates)
         receiver.kill()
-
-
-def tell_all(shops: list[str], count: int, name: str) -> None:
-    from django.db import transaction
-
-    with transaction.atomic():
-        for number in range(count):
-            for shop_id in shops:
-                world.tell(shop_id, f"{name}-{number}", 0)
-    close_connections()
 
 
 def delays(receiver: world.Receiver, shops: list[str], hostile: str = "") -> list[str]:
@@ -75,7 +65,7 @@ def delays(receiver: world.Receiver, shops: list[str], hostile: str = "") -> lis
 def rate(env: Environment, receiver: world.Receiver, shops: list[str], events: int, processes: int) -> list[str]:
     """Deliver a backlog for these shops; return the rate, and the CPU time of a delivery here and in PostgreSQL."""
     name = f"backlog-{len(shops)}-"
-    tell_all(shops, events // len(shops), name)
+    world.tell_all(shops, events // len(shops), name)
 
     def arrived() -> int:
         return receiver.log.read_text().count(name)

@@ -1,12 +1,12 @@
 """The world of all drills of webhooks: shops with endpoints, events, and processes that deliver and receive."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from tests.drills.forks import Child
+from tests.drills.forks import Child, close_connections
 from tests.drills.webhooks.receiver import serve
 from tests.support.processes import free_port, is_listening
 from tests.support.waiting import until
@@ -75,6 +75,17 @@ def tell(shop_id: str, subject: str, sequence: int) -> None:
 
     data = {"id": subject, "carrierCode": "alpha", "productCode": "alpha-13", "orderId": "", "code": str(sequence)}
     outbox.tell_all(shop_id, [outbox.Event("label.failed", subject, data)])
+
+
+def tell_all(shops: Iterable[str], count: int, name: str) -> None:
+    """Tell of so many subjects of each shop, in one transaction."""
+    from django.db import transaction
+
+    with transaction.atomic():
+        for number in range(count):
+            for shop_id in shops:
+                tell(shop_id, f"{name}-{number}", 0)
+    close_connections()
 
 
 def queued() -> int:
