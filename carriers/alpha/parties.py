@@ -70,7 +70,7 @@ def recipient(party: Party) -> Fields:
 def recipient_at(point: PickupPoint | None, party: Party, *, is_phone_required: bool, is_relay_europe: bool) -> Fields:
     """Return the fields of a recipient at a relay, under the relay's own name and address.
 
-    The label's sort code is made from them. The customer's own address is not sent.
+    The label's sort code is made from them. The customer's own address is not sent. A mobile goes into both fields.
     """
     person, contact = all_of(
         lambda: dict.fromkeys(("Name2", "ContactName"), _person(party, RECIPIENT)),
@@ -78,6 +78,7 @@ def recipient_at(point: PickupPoint | None, party: Party, *, is_phone_required: 
     )
     place = place_of(point) if point else {}
     extra = {
+        "Phone": contact["Phone"] or contact["MobilePhone"],
         "PreAlert": NOTIFY_RECIPIENT if party.email else NOTIFY_NOBODY,
         "Type": PRIVATE,
     }
@@ -171,7 +172,7 @@ def _street(party: Party, path: str) -> list[str]:
 def _contact(party: Party, path: str, *, is_phone_required: bool = False, is_relay_europe: bool = False) -> Values:
     """Return the e-mail address and the phone number: a mobile in the mobile's field, any other in the phone's.
 
-    Relays abroad require a phone number; a mobile then goes into both fields.
+    Relays abroad require a phone number.
     """
     phone_field = CarrierField(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected)
     phone = _phone(party, phone_field, is_relay_europe=is_relay_europe)
@@ -180,7 +181,7 @@ def _contact(party: Party, path: str, *, is_phone_required: bool = False, is_rel
     can_get_texts = is_mobile(party.phone)
     return {
         "Email": party.email,
-        "Phone": phone if is_phone_required or not can_get_texts else "",
+        "Phone": "" if can_get_texts else phone,
         "MobilePhone": phone if can_get_texts else "",
     }
 

@@ -93,6 +93,7 @@ def test_a_relay_is_looked_up_and_its_own_address_sent_with_the_customers_name(s
         "recipientMobilePhone": "+33699001122",
         "recipientName": "Cafe de l Etoile",
         "recipientName2": "Soren Grunwald",
+        "recipientPhone": "+33699001122",
         "recipientPreAlert": "22",
         "recipientType": "2",
         "recipientZipCode": "31000",
