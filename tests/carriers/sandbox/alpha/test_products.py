@@ -2,7 +2,9 @@
 
 import pytest
 
+from carriers.products import PRODUCTS
 from carriers.sandbox.alpha.soap import CHILDREN
+from carriers.sandbox.countries import COUNTRIES, EUROPE
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import ACCOUNT, PASSWORD, SOAP_HEADERS, Reply, envelope
 from tests.carriers.sandbox.control import post
@@ -93,3 +95,8 @@ def test_a_product_that_the_service_does_not_know_has_no_day(
     sandbox: SandboxServer, changes: dict[str, str], code: str
 ) -> None:
     assert day(sandbox, **changes).code == code
+
+
+def test_europe_is_one_for_the_service_and_its_sandbox() -> None:
+    zone = PRODUCTS["alpha_rapide_eco"].zone
+    assert {country for country in COUNTRIES if country in zone} == EUROPE
