@@ -104,7 +104,7 @@ def _addressees_rule(country_code: str, *, is_at_point: bool, is_duty_paid: bool
 def _numbers(party: Party, field: CarrierField, rule: MobileRule) -> Mapping[str, str]:
     """Return the number in the field of its kind; raises the field's error for a number that breaks the rule."""
     phone = phone_of(party, field)
-    is_mobile = bool(phone) and _is_mobile(phone, party.country_code)
+    is_mobile = _is_mobile(phone, party.country_code)
     if rule.reason and not is_mobile:
         kind = "phone" if party.country_code in MOBILE_ONLY else "mobile"
         raise field.error(f"a {kind} number is required {rule.reason}")
@@ -117,10 +117,8 @@ def _numbers(party: Party, field: CarrierField, rule: MobileRule) -> Mapping[str
 
 def _is_mobile(phone: str, country_code: str) -> bool:
     """At a French address only French mobiles count as mobile."""
-    if country_code in MOBILE_ONLY:
-        return True
     is_of_kind = is_french_mobile if country_code == "FR" else is_mobile
-    return len(phone) >= SHORTEST_MOBILE and is_of_kind(phone)
+    return len(phone) >= SHORTEST_MOBILE and (country_code in MOBILE_ONLY or is_of_kind(phone))
 
 
 def sender(party: Party) -> Address:

@@ -91,6 +91,8 @@ PICKUP = {"FR": "beta_point_retrait_france", "BE": "beta_point_retrait_europe", 
     [
         ("beta", "BE", ""),
         ("beta", "US", ""),
+        ("beta", "BE", "+29022158"),  # shorter than any that the mobile's field takes
+        ("beta", "US", "+29022158"),
         (PICKUP["FR"], "FR", ""),
         (PICKUP["FR"], "FR", "+33144112233"),
         (PICKUP["FR"], "FR", "+491701122334"),
