@@ -13,6 +13,7 @@ from carriers import pdf
 from carriers.http.transport import UnreadableError
 from labels.models import ShippingLabel
 from labels.pdfs import unmerged
+from shops.staff import display_texts
 from shops.staff.unfold_classes import TextInput
 
 READING_TIMEOUT_S = 20
@@ -62,9 +63,9 @@ class AdoptForm(forms.Form):
         self.label, is_only = label, len(label.weights_kg) == 1
         self.number_names = [f"number_{rank}" for rank, _ in enumerate(label.weights_kg, 1)]
         for rank, (name, weight) in enumerate(zip(self.number_names, label.weights_kg, strict=True), 1):
-            known = label.tracking_numbers[rank - 1 : rank]
+            known, written = label.tracking_numbers[rank - 1 : rank], display_texts.number(weight)
             self.fields[name] = TrackingNumberField(
-                label=gettext("Tracking number of parcel {rank} ({weight} kg)").format(rank=rank, weight=weight),
+                label=gettext("Tracking number of parcel {rank} ({weight} kg)").format(rank=rank, weight=written),
                 initial=known[0] if known else "",
                 required=is_only,
                 help_text="" if is_only else gettext("Empty: this parcel was not made, or is left out."),

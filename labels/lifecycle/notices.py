@@ -8,6 +8,7 @@ from typing import Final
 from django.utils.translation import gettext, gettext_noop
 
 from labels.models import ShippingLabel
+from shops.staff.display_texts import number
 
 # beta gives it once, with the label: without it the parcel is stopped at customs.
 CUSTOMS_FORM_MISSING = gettext_noop(
@@ -19,6 +20,7 @@ SURPLUS = gettext_noop("The carrier made %s too, which could not be cancelled: c
 FORMS: Final = {
     text: re.compile(re.escape(text).replace("%s", "(.*)")) for text in (CUSTOMS_FORM_MISSING, LEFT_OUT, SURPLUS)
 }
+PARCEL: Final = re.compile(r"parcel (\d+) \(([\d.]+) kg\)")
 MAX_LENGTH = ShippingLabel._meta.get_field("staff_notice").max_length or 0
 
 
@@ -31,8 +33,13 @@ def worded(text: str) -> str:
     """Return a text of ours in the reader's language, and a carrier's as it is."""
     for form, pattern in FORMS.items():
         if match := pattern.fullmatch(text):
-            return gettext(form) % match.groups()
+            return gettext(form) % tuple(map(parcels_worded, match.groups()))
     return text
+
+
+def parcels_worded(text: str) -> str:
+    """Word what LEFT_OUT names."""
+    return PARCEL.sub(lambda found: f"{gettext('parcel')} {found[1]} ({number(found[2])} kg)", text)
 
 
 def notice_of(label: ShippingLabel) -> str:

@@ -32,6 +32,7 @@ from tests.labels.factories import LabelFactory
 from tests.labels.orders import LINKED, order, post, weighing
 from tests.support.api import Caller
 from tests.support.audit import changes
+from tests.support.desk import FRENCH
 from tests.support.paths import SHIPMENTS
 
 MIB = 1024 * 1024
@@ -237,3 +238,11 @@ def test_a_number_beyond_those_adopted_that_cant_be_cancelled_is_a_notice(
     label.refresh_from_db()
     assert other in label.staff_notice
     assert (label.state, label.ask_again_at) == ("label_generated", None)
+
+
+def test_the_parcels_weights_are_written_as_the_reader_writes_numbers(staff: Client, shop: Shop) -> None:
+    label = LabelFactory(shop=shop, state="unknown", weights_kg=["1.5", "30"])
+    assert "parcel 1 (1.5 kg)" in page_of(staff, label, "adopt")
+    french = staff.get(f"{LABELS}{label.id}/adopt/", headers=FRENCH).text
+    assert "1 (1,5 kg)" in french
+    assert "2 (30 kg)" in french

@@ -202,7 +202,7 @@ FORM_MISSING = (
 def test_a_notice_and_the_warnings_are_in_the_readers_language_and_the_carriers_own_as_it_said_them(
     staff: Client, shop: Shop
 ) -> None:
-    left_out = "Not made: 2, 3. The label is for the other parcels."
+    left_out = "Not made: parcel 2 (1.5 kg), parcel 3 (3 kg). The label is for the other parcels."
     warnings = ["The address was cut.", FORM_MISSING, left_out]
     label = LabelFactory(shop=shop, staff_notice=FORM_MISSING, warnings=warnings)
     page = page_of(staff, label)
@@ -212,7 +212,7 @@ def test_a_notice_and_the_warnings_are_in_the_readers_language_and_the_carriers_
     french = staff.get(f"{LABELS}{label.id}/change/", headers=FRENCH).text
     assert "The address was cut." in french
     assert french.count("La déclaration douanière ") == 2
-    assert "Non créés : 2, 3. " in french
+    assert "Non créés : colis 2 (1,5 kg), colis 3 (3 kg). " in french
     for text in ("customs form", "Not made"):
         assert text not in french
     for path in (LABELS, f"{LABELS}to-decide/"):
