@@ -1,63 +1,34 @@
 """The columns that hold customers' data, of all tables, and their table in docs/security.md."""
 
+import csv
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Final
 
+from django.apps import apps
 from django.db.models import Model
 
 import labels.personal_data.columns
 import parcels.personal_data.columns
-from labels.models import LabelFigure
-from parcels.figures.models import DayFigure, ParcelFigure, TrackingFigure
-from shops.contracts.accounts import CarrierAccount
-from shops.models import (
-    AccessToken,
-    AuditEntry,
-    CarrierContract,
-    MorningMail,
-    Pace,
-    QueueRow,
-    Recount,
-    Shop,
-    WebhookDelivery,
-    WebhookEndpoint,
-    WebhookEvent,
-)
 from shops.personal_data import Columns, named
-from shops.staff.taking import NOTES
+from shops.staff.taking import NOTES, QueueRow
 
-OWN_ID, CARRIER = {"id": "made by us"}, {"carrier_code": "a carrier"}
-SHOPS: Final[Mapping[type[Model], Mapping[str, str]]] = {
-    Shop: OWN_ID | {"name": "the shop's", "sender_address": "the shop's"},
-    AccessToken: OWN_ID
-    | {"name": "what it is used for", "digest": "of a random text", "last_four": "of it"}
-    | {"asked_by": "a member of staff"},
-    CarrierContract: OWN_ID
-    | named(
-        "account_number parent_account_number pickup_account_number products commercial_name encrypted_credentials",
-        "the shop's",
-    )
-    | named("customs_description customs_hs_code", "the shop's goods"),
-    CarrierAccount: OWN_ID | named("account_number encrypted_credentials", "the shop's"),
-    WebhookEndpoint: OWN_ID | named("url event_types encrypted_secrets disabled_reason", "the shop's"),
-    WebhookEvent: named("message_id type subject data", "ids, numbers and states"),
-    WebhookDelivery: {"subject": "an id", "last_reason": "our word"},
-    AuditEntry: named("actor address", "who acted")
-    | named("shop_id object_type object_id search_words details", "ids, counts, and digests of customers")
-    | {"customer": "keyed digest", "changes": "values that staff set, of shops, contracts and accounts"},
-    Pace: {"name": "our word"},
-    MorningMail: {"language": "of a member of staff"},
-    Recount: {"name": "our word", "time_zone": "a setting"},
-    LabelFigure: named("product_code state error_code", "counted"),
-    ParcelFigure: CARRIER | named("status timing", "counted"),
-    DayFigure: CARRIER,
-    TrackingFigure: CARRIER | {"silent": "counts"},
-}
+
+def others() -> dict[type[Model], dict[str, str]]:
+    """Return what columns that are not personal hold, by table."""
+    found: defaultdict[type[Model], dict[str, str]] = defaultdict(dict)
+    with Path(__file__).with_suffix(".csv").open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            found[apps.get_model(row["table"])] |= named(row["columns"], row["meaning"])
+    return found
+
+
 COLUMNS: Final[Mapping[type[Model], Columns]] = {
     **parcels.personal_data.columns.COLUMNS,
     **labels.personal_data.columns.COLUMNS,
     QueueRow: Columns({"notes": NOTES}, {"name": "our word", "taken_by": "a member of staff"}),
-    **{model: Columns({}, others) for model, others in SHOPS.items()},
+    **{model: Columns({}, kept) for model, kept in others().items()},
 }
 
 
