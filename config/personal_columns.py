@@ -27,9 +27,9 @@ def others() -> dict[type[Model], dict[str, str]]:
 COLUMNS: Final[Mapping[type[Model], Columns]] = {
     **parcels.personal_data.columns.COLUMNS,
     **labels.personal_data.columns.COLUMNS,
-    QueueRow: Columns({"notes": NOTES}, {"name": "our word", "taken_by": "a member of staff"}),
-    **{model: Columns({}, kept) for model, kept in others().items()},
+    QueueRow: {"notes": NOTES},
 }
+OTHERS: Final = others()
 
 
 def table() -> str:
@@ -39,7 +39,7 @@ def table() -> str:
 
 def rows() -> Iterator[str]:
     for model, columns in COLUMNS.items():
-        for name, part in columns.personal.items():
+        for name, part in columns.items():
             for path, value in part.values(f"{model._meta.model_name}.{name}"):
                 seen = "dots" if value.is_masked else "shown"
                 seen = "the table's words, else dots" if value.standard else seen

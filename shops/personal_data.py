@@ -117,15 +117,12 @@ class Traces(NamedTuple):
     numbers: frozenset[str]
 
 
-class Columns(NamedTuple):
-    """The columns of a table that can hold text: the personal ones, and the others with the reason why not."""
+Columns = Mapping[str, Part]  # the personal columns of a table, by their names
 
-    personal: Mapping[str, Part]
-    others: Mapping[str, str]
 
-    def erased(self, row: Any) -> Json:
-        """Return what an erasure leaves of a row's personal columns."""
-        return {name: part.erased(getattr(row, name)) for name, part in self.personal.items()}
+def left_of(columns: Columns, row: Any) -> Json:
+    """Return what an erasure leaves of a row's personal columns."""
+    return {name: part.erased(getattr(row, name)) for name, part in columns.items()}
 
 
 def named(names: str, each: Any) -> dict[str, Any]:

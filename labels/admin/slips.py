@@ -75,7 +75,7 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
     list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter)
     list_class = CappedList
     search_help_text = gettext_lazy("The carrier's number of the slip, a label's id, or the slip's id")
-    personal = {"refusal": COLUMNS[DepositSlip].personal["refusal"]}
+    personal = {"refusal": COLUMNS[DepositSlip]["refusal"]}
     are_views_recorded = True
     fields = readonly_fields = (
         *("title", "coloured_state", "pdf_link", "shop", "carrier_code", "published_at", "asked_at", "asked_by"),

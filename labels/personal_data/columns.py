@@ -52,20 +52,6 @@ REFUSAL: Final = Value(Kind.CARRIER_TEXT, "Refused: the carrier's text is erased
 PDF: Final[dict[str, Part]] = {"pdf": Value(Kind.DOCUMENT, None)}
 
 COLUMNS: Final[Mapping[type[Model], Columns]] = {
-    ShippingLabel: Columns(
-        {**LABEL, **KEYS, **PDF},
-        named(
-            "id order_id request_id tracking_numbers cancelled_numbers surplus_numbers reservation_number",
-            "identifies the label or its order",
-        )
-        | named("product_code label_format account_number token_id", "the shop's contract and choice")
-        | named("weights_kg sides_cm", "numbers")
-        | named("error_code staff_notice last_event", "our words")
-        | {"decided_by": "a member of staff"},
-    ),
-    DepositSlip: Columns(
-        {"refusal": REFUSAL, **PDF},
-        named("id label_ids tracking_numbers number", "identifies the slip and its labels")
-        | {"account_number": "the shop's contract", "asked_by": "a member of staff"},
-    ),
+    ShippingLabel: {**LABEL, **KEYS, **PDF},
+    DepositSlip: {"refusal": REFUSAL, **PDF},
 }

@@ -19,7 +19,7 @@ from labels.personal_data.columns import KEYS, LABEL, REFUSAL
 from labels.slips import making
 from shops.db import clock
 from shops.db.bulk import batches
-from shops.personal_data import Columns, Traces
+from shops.personal_data import Traces, left_of
 
 # A key is kept for this long, erased or not: a repeated request must not buy again.
 KEY_PROMISE = timedelta(hours=24)
@@ -119,7 +119,7 @@ def anonymise(rows: QuerySet[ShippingLabel]) -> int:
 
 def remainder(label: ShippingLabel) -> dict[str, Any]:
     """Return what is left of a label's columns, without a sender that is the shop itself."""
-    left = Columns(LABEL, {}).erased(label)
+    left = left_of(LABEL, label)
     if label.sender == label.shop.sender_address:
         del left["sender"]
     return left

@@ -94,7 +94,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     list_class = ParcelList
     search_help_text = gettext_lazy("Tracking number, order, e-mail or id")
     export_columns = EXPORT_COLUMNS
-    personal = COLUMNS[Parcel].personal
+    personal = COLUMNS[Parcel]
     are_views_recorded = True
 
     # What an app above adds to a parcel's page: functions of request and parcel that return HTML.
@@ -104,7 +104,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         numbers = list(TrackingNumber.objects.filter(parcel=parcel.pk).select_related("shop"))
         if not may_see(request):
             for number in numbers:
-                conceal(number, COLUMNS[TrackingNumber].personal)
+                conceal(number, COLUMNS[TrackingNumber])
         words, is_late = dossier.promise(parcel, clock.now())
         about = [parcel.pk, *filter(None, (number.label for number in numbers))]
         told = WebhookDelivery.objects.for_shop(parcel.shop_id).filter(subject__in=about).select_related("event")
@@ -202,5 +202,5 @@ class UnlistedEventCodeAdmin(ReadOnly, ModelAdmin[UnlistedEventCode]):
     list_filter = (CarrierFilter,)
     ordering = ("-count",)
     fields = list_display
-    personal = COLUMNS[UnlistedEventCode].personal
+    personal = COLUMNS[UnlistedEventCode]
     are_views_recorded = True

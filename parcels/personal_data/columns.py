@@ -53,33 +53,20 @@ CARRIER_EVENTS = Each(
 )
 
 COLUMNS: Final[Mapping[type[Model], Columns]] = {
-    Parcel: Columns(
-        {
-            "destination": DESTINATION,
-            "line_items": Each(LINE_ITEM),
-            "events": EVENTS,
-            "carrier_last_status": LAST_STATUS,
-            "customer_email": Value(Kind.CONTACT, None),
-            "previous_emails": Value(Kind.CONTACT, ()),
-            "customer_locale": FREE,
-            "gift_config": FREE,
-            "cross_sell_recommendations": LIST,
-            "search_words": Value(Kind.SEARCH),
-            "notes": NOTES,
-            "reported": Members({"story": TIMELINE}, others=("importedAt", "updatedAt")),
-        },
-        named("id order_id order_number tracking_id tracking_numbers", "identifies the parcel or its order")
-        | named("carrier_code carrier_product carrier_display_name web_template", "a product or a page's template")
-        | named("estimated_delivery_date_window", "times")
-        | {"told_status": "a status", "taken_by": "a member of staff"}
-        | {"document_start": "made by the database of the other columns"},
-    ),
-    TrackingNumber: Columns(
-        {"events": CARRIER_EVENTS},
-        named("number label", "identifies the parcel or its label")
-        | {"carrier_code": "a carrier", "outcome": "our word", "expected": "times"},
-    ),
-    UnlistedEventCode: Columns(
-        {"text": Value(Kind.CARRIER_TEXT)}, {"code": "the carrier's word", "carrier_code": "a carrier"}
-    ),
+    Parcel: {
+        "destination": DESTINATION,
+        "line_items": Each(LINE_ITEM),
+        "events": EVENTS,
+        "carrier_last_status": LAST_STATUS,
+        "customer_email": Value(Kind.CONTACT, None),
+        "previous_emails": Value(Kind.CONTACT, ()),
+        "customer_locale": FREE,
+        "gift_config": FREE,
+        "cross_sell_recommendations": LIST,
+        "search_words": Value(Kind.SEARCH),
+        "notes": NOTES,
+        "reported": Members({"story": TIMELINE}, others=("importedAt", "updatedAt")),
+    },
+    TrackingNumber: {"events": CARRIER_EVENTS},
+    UnlistedEventCode: {"text": Value(Kind.CARRIER_TEXT)},
 }

@@ -19,7 +19,7 @@ from parcels.tracking.recording import MAX_TEXT_LENGTH
 from parcels.tracking.timeline import TIMELINE_FIELDS, keep_report, move_time
 from shops.db import clock
 from shops.db.bulk import batches
-from shops.personal_data import Columns, Traces
+from shops.personal_data import Columns, Traces, left_of
 
 # What is read of a parcel beside its personal columns.
 READ = ("updated_at", "imported_at", *TIMELINE_FIELDS)
@@ -65,10 +65,10 @@ def erase(parcel_ids: Iterable[str]) -> int:
     """Anonymise these parcels within the caller's transaction; return how many there were."""
     columns, now, erased = COLUMNS[Parcel], clock.now(), 0
     for batch in batches(parcel_ids):
-        rows = Parcel.objects.filter(id__in=batch).only("id", *READ, *columns.personal).order_by("id")
+        rows = Parcel.objects.filter(id__in=batch).only("id", *READ, *columns).order_by("id")
         parcels = list(rows.select_for_update(of=("self",)))
         for parcel in parcels:
-            if any(getattr(parcel, name) != value for name, value in columns.erased(parcel).items()):
+            if any(getattr(parcel, name) != value for name, value in left_of(columns, parcel).items()):
                 keep_report(parcel)
                 move_time(parcel, now)
             if parcel.reported:
@@ -91,7 +91,7 @@ def erase_texts(parcel_ids: Iterable[str]) -> None:
 
 
 def anonymise(row: Parcel | TrackingNumber, columns: Columns, *further: str) -> None:
-    left = columns.erased(row)
+    left = left_of(columns, row)
     for name, value in left.items():
         setattr(row, name, value)
     row.save(update_fields=[*left, *further])
