@@ -7,8 +7,6 @@ from shops.api.errors.exceptions import read_entries
 PLAIN_ERRORS: Final = read_entries("plain.toml")
 
 SEARCH_WITHOUT_FILTER: Final = PLAIN_ERRORS["search_without_filter"]
-QUERY_INVALID: Final = PLAIN_ERRORS["query_invalid"]
-BODY_INVALID: Final = PLAIN_ERRORS["body_invalid"]
 BODY_NOT_JSON: Final = PLAIN_ERRORS["body_not_json"]
 BODY_EMPTY: Final = BODY_NOT_JSON.saying("The body is empty. Send JSON.")
 BODY_NOT_UTF8: Final = BODY_NOT_JSON.saying("The body is not UTF-8.")
