@@ -100,7 +100,6 @@ drill: $(VENV)/.dev ## run the drills of labels, tracking, webhooks, upgrades an
 	$(BIN)/python -m tests.drills.random_orders || status=1; \
 	$(BIN)/python -m tests.drills.pickup_points || status=1; \
 	$(BIN)/python -m tests.drills.order_trials || status=1; \
-	$(BIN)/python -m tests.drills.modes || status=1; \
 	$(BIN)/python -m tests.drills.mutants || status=1; \
 	$(BIN)/python -m tests.drills.tracking || status=1; \
 	$(BIN)/python -m tests.drills.tracking --database sqlite --kills 100 || status=1; \
@@ -109,7 +108,6 @@ drill: $(VENV)/.dev ## run the drills of labels, tracking, webhooks, upgrades an
 	$(BIN)/python -m tests.drills.webhooks.down || status=1; \
 	$(BIN)/python -m tests.drills.webhooks.load || status=1; \
 	$(BIN)/python -m tests.drills.webhooks.buying || status=1; \
-	$(BIN)/python -m tests.drills.imports_and_answers || status=1; \
 	$(BIN)/python -m tests.drills.restore || status=1; \
 	$(BIN)/python -m tests.drills.upgrade || status=1; \
 	$(BIN)/python -m tests.drills.attacks unfinished-bodies large-heads hostile-bodies frozen-redis || status=1; \

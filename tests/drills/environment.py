@@ -13,7 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from carriers.sandbox.routes import PATHS
+from carriers.sandbox.routes import urls
 from tests.drills.process import Process
 from tests.drills.shop import new_key, open_shop, order
 from tests.support import migrated
@@ -213,7 +213,7 @@ def sandbox(folder: Path, port: int) -> Iterator[None]:
 
 def sandbox_settings(port: int) -> dict[str, str]:
     """Return the settings that send the service to the sandbox."""
-    return {name: f"http://127.0.0.1:{port}{path}" for name, path in PATHS.items()}
+    return urls(f"http://127.0.0.1:{port}")
 
 
 def tracking_settings(port: int) -> dict[str, object]:

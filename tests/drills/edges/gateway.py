@@ -1,10 +1,10 @@
-"""A gateway before the carriers, which records requests and may answer them after it has passed them on."""
+"""A gateway before the carriers, which may answer requests after it has passed them on."""
 
 import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tests.carriers.support.servers import XML, http, serving
 
@@ -49,17 +49,15 @@ ANSWERS = {
 
 @dataclass
 class Gateway:
-    """Records requests and passes them on to a sandbox; `answer` replaces what comes back while it is set."""
+    """Passes requests on to a sandbox; `answer` replaces what comes back while it is set."""
 
     sandbox_port: int
     port: int = 0
     answer: bytes | None = None
-    bodies: list[bytes] = field(default_factory=list)
 
     def play(self, stream: socket.socket, request: bytes) -> bool:
         """Pass a request on over a connection of its own, whose end is the answer's."""
         head, _, body = request.partition(b"\r\n\r\n")
-        self.bodies.append(body)
         with socket.create_connection(("127.0.0.1", self.sandbox_port), timeout=60) as sandbox:
             sandbox.sendall(KEPT.sub(b"", head) + b"\r\nConnection: close\r\n\r\n" + body)
             given = b"".join(iter(lambda: sandbox.recv(65_536), b""))
@@ -69,7 +67,7 @@ class Gateway:
 
 
 @contextmanager
-def gateway(sandbox_port: int = 0) -> Iterator[Gateway]:
+def gateway(sandbox_port: int) -> Iterator[Gateway]:
     made = Gateway(sandbox_port)
     with serving(made.play) as server:
         made.port = int(server.url.rpartition(":")[2])
