@@ -80,7 +80,6 @@ class Carrier(Client):
     proves_deliveries: ClassVar[bool] = False
     max_parcels: ClassVar[int]
     max_reference_length: ClassVar[int]
-    max_goods_length: ClassVar[int]
     pickup_point_code: ClassVar[re.Pattern[str]]
     pickup_point_form: ClassVar[str]
     product_code: ClassVar[re.Pattern[str]]
@@ -109,6 +108,11 @@ class Carrier(Client):
     @abstractmethod
     def check_sender(party: Party) -> object:
         """Raise Rejected for a sender that the carrier cannot print."""
+
+    @staticmethod
+    @abstractmethod
+    def printed_goods(words: str, path: str) -> str:
+        """Return a description of goods as the carrier prints it; raises RequestRejected for another one."""
 
     @staticmethod
     @abstractmethod

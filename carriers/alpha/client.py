@@ -64,12 +64,12 @@ class Alpha(Carrier):
     pickup_point_code = points.PICKUP_POINT_CODE
     pickup_point_form = "4 digits and a letter"
     check_sender = staticmethod(sender)
+    printed_goods = staticmethod(alpha_message.printed_goods)
     goods_by_parcel = staticmethod(shares_by_parcel)
     sells = staticmethod(points.sells)
     product_code = re.compile(r"[A-Za-z0-9]{2}")
     has_services = True
     proves_deliveries = True
-    max_goods_length = alpha_message.CONTENT_LENGTH
     credentials_shape = SHAPE
     sandbox_paths = MappingProxyType(
         {

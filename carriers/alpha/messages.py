@@ -142,7 +142,7 @@ def _goods(shipment: Shipment) -> Goods:
     customs = customs_of(CARRIER, shipment)
     if customs is None:
         return [()] * len(shipment.packages)
-    return shares_by_parcel(CARRIER, shipment, described(customs, _description))
+    return shares_by_parcel(CARRIER, shipment, described(customs, printed_goods))
 
 
 def _parcel(
@@ -202,5 +202,6 @@ def _contents(shipment: Shipment, index: int, goods: tuple[CustomsItem, ...]) ->
     return [(f"content{rank}", text) for rank, text in enumerate((*contents, *descriptions), start=1)]
 
 
-def _description(words: str, path: str) -> str:
+def printed_goods(words: str, path: str) -> str:
+    """Return a description of goods in the letters and the length of a content; raises RequestRejected."""
     return required(to_ascii(words), CarrierField(CARRIER, path, CONTENT_LENGTH, RequestRejected))

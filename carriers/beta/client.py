@@ -16,7 +16,7 @@ from carriers.base import Carrier, errors_with
 from carriers.beta import account, contract_checks, deposit_slips, points
 from carriers.beta import messages as beta_message
 from carriers.beta.answers import Parcel, numbers_of, pdfs_of, read_check, read_parcel
-from carriers.beta.customs import DESCRIPTION_LENGTH
+from carriers.beta.customs import printed_goods
 from carriers.beta.parties import CARRIER, SHAPE, check_credentials, sender
 from carriers.client import Service
 from carriers.customs import items_by_parcel
@@ -59,11 +59,11 @@ class Beta(Carrier):
     pickup_point_code = points.PICKUP_POINT_CODE
     pickup_point_form = "6 digits"
     check_sender = staticmethod(sender)
+    printed_goods = staticmethod(printed_goods)
     goods_by_parcel = staticmethod(items_by_parcel)
     sells = staticmethod(points.sells)
     product_code = re.compile(r"[A-Za-z0-9]{1,8}")
     has_services = False
-    max_goods_length = DESCRIPTION_LENGTH
     credentials_shape = SHAPE
     sandbox_paths = MappingProxyType(
         {

@@ -133,7 +133,7 @@ def _plain(text: str, path: str, max_length: int) -> str:
 def _contents(shipment: Shipment, customs: Customs) -> list[Json]:
     """Return each parcel's articles and comments and, for duties paid by the sender, the description of them all."""
     code = _code(shipment, customs)
-    describe = partial(_description, DESCRIPTION_LENGTH - len(code))
+    describe = partial(printed_goods, max_length=DESCRIPTION_LENGTH - len(code))
     parts: list[Any] = all_of(
         lambda: _comments(shipment, customs),
         lambda: items_by_parcel(CARRIER, shipment, described(customs, describe)),
@@ -157,7 +157,8 @@ def _code(shipment: Shipment, customs: Customs) -> str:
     return f" - MID: {comments}" if comments else ""
 
 
-def _description(max_length: int, words: str, path: str) -> str:
+def printed_goods(words: str, path: str, max_length: int = DESCRIPTION_LENGTH) -> str:
+    """Return an article's description in plain ASCII; raises RequestRejected for one that cannot be printed."""
     field = CarrierField(CARRIER, path, max_length, RequestRejected)
     return required(to_plain(words, field), field)
 

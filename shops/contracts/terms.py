@@ -16,6 +16,7 @@ HS_CODE = re.compile(r"[0-9]{6}([0-9]{2}){0,2}")
 SERVICE = re.compile(r"[0-9]{1,3}")
 AS_CODE = re.compile(r"[A-Za-z0-9]{1,3}")
 COMMERCIAL_NAME_LENGTH = 35
+GOODS_LENGTH = 64  # as they are kept
 # Of a test shop's contract without credentials of its own: the sandbox takes any that have the carrier's form.
 SANDBOX_ACCOUNT = "73577357"
 SANDBOX_SECRET = {"password": "735773", "api_key": ""}
@@ -75,10 +76,19 @@ def checked_name(carrier_code: str, name: str) -> str:
     return checked_text(carrier_code, "commercial_name", name, COMMERCIAL_NAME_LENGTH)
 
 
+def checked_goods(carrier_code: str, text: str) -> str:
+    """Return a description of goods, or none, that the carrier can print in its own letters; raise TermsError."""
+    try:
+        if text.strip():
+            CARRIERS[carrier_code].printed_goods(text, "")
+    except CarrierError as error:
+        raise TermsError("customs_description", error.detail) from None
+    return checked_text(carrier_code, "customs_description", text, GOODS_LENGTH)
+
+
 def checked_customs(carrier_code: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the article declared to customs, complete or empty, from texts or amounts; raise TermsError."""
-    limit = CARRIERS[carrier_code].max_goods_length
-    description = checked_text(carrier_code, "customs_description", values["customs_description"], limit)
+    description = checked_goods(carrier_code, values["customs_description"])
     cost = values["customs_shipping_cost_eur"]
     required = (description, values["customs_value_eur"], values["customs_hs_code"])
     if all(value in ("", None) for value in (*required, cost)):
