@@ -133,7 +133,7 @@ def ignored(facts: OrderFacts) -> set[str]:
 
 def words(facts: OrderFacts) -> set[str]:
     """Return the paths of the order's texts that are sent in letters and digits alone, and that may be missing."""
-    own = _WORDS[facts.product.carrier] if facts.product else ()
+    own = _WORDS.get(facts.product.carrier, frozenset()) if facts.product else ()
     return {path for path, _ in cases_that(facts, "wire") if path in own}
 
 
