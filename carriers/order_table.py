@@ -133,12 +133,12 @@ def ignored(facts: OrderFacts) -> set[str]:
 
 def words(facts: OrderFacts) -> set[str]:
     """Return the paths of the order's texts that are sent in letters and digits alone, and that may be missing."""
-    own = _WORDS.get(facts.product.carrier, frozenset()) if facts.product else ()
-    return {path for path, _ in cases_that(facts, "wire") if path in own}
+    own = _WORDS.get(facts.product.carrier if facts.product else "", frozenset())
+    return {each.path for each in ORDER_FIELDS if each.path in own and (case := each.case(facts)) and case.wire}
 
 
 def cases_that(facts: OrderFacts, what: str) -> Iterator[tuple[str, Case]]:
-    """Yield the fields with the order's case where that has a `refusal`, is `is_ignored`, or has a `wire`."""
+    """Yield the fields with the order's case where it is a `refusal`, or `is_ignored`."""
     for each in fields_that(facts.product.carrier, what) if facts.product else ():
         case = each.case(facts)
         if case and getattr(case, what):
