@@ -87,14 +87,26 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
 
     def create(self, request: Request) -> Response:
         """Buy a label, or answer with the one bought before with the same Idempotency-Key."""
-        body = sent_body(request)
+        body, border = sent_body(request), None
+        sender_address = cast("Shop", request.user).sender_address
+        try:
+            label, is_replay = self.bought(request, body)
+            if label.pickup_point:
+                border = crosses_border(place(label.sender), place(label.pickup_point))
+        finally:  # of the errors too
+            self.headers = ignored_header(body, sender_address=sender_address, crosses_border=border)
+        replayed = {"Idempotent-Replayed": "true"} if is_replay else {}
+        answer_headers = {"Location": f"{TRACKING}/shipments/{label.id}", **headers_of(label), **replayed}
+        return Response(self.body(label), status=HTTPStatus.CREATED, headers=answer_headers)
+
+    def bought(self, request: Request, body: Any) -> tuple[ShippingLabel, bool]:
+        """Return the label of a body, and true if it was bought before."""
         shop, token = cast("Shop", request.user), cast("AccessToken", request.auth)
-        self.headers = ignored_header(body, sender_address=shop.sender_address)  # of the errors too
         key_value = read_key(request.headers.get("Idempotency-Key"))
         order = read_order(body, sender_address=shop.sender_address)
         # The digest comes last: it copies the body, and what is refused needs none.
         key = IdempotencyKey(key_value, digest(body)) if key_value else None
-        label, is_replay = purchase.buy(
+        return purchase.buy(
             shop_id=shop.id,
             order=order,
             sender_address=shop.sender_address,
@@ -102,12 +114,6 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
             token_id=token.id,
             wait=self.wait,
         )
-        if label.pickup_point:
-            border = crosses_border(place(label.sender), place(label.pickup_point))
-            self.headers = ignored_header(body, sender_address=shop.sender_address, crosses_border=border)
-        replayed = {"Idempotent-Replayed": "true"} if is_replay else {}
-        answer_headers = {"Location": f"{TRACKING}/shipments/{label.id}", **headers_of(label), **replayed}
-        return Response(self.body(label), status=HTTPStatus.CREATED, headers=answer_headers)
 
     def retrieve(self, request: Request, label_id: str) -> Response:
         """Answer with a label bought before, its URL signed afresh."""
@@ -147,10 +153,12 @@ class OrderCheckViewSet(ViewSet):
         if not isinstance(body, dict):
             read_order(body, sender_address=sender_address)
             raise ValidationError
-        self.headers = ignored_header(body, sender_address=sender_address)
-        answer = order_check.check(shop_id=str(request.user.pk), body=body, sender_address=sender_address)
-        if Stage.PICKUP_POINT in answer["checked"]:
-            border = answer["customsRequired"]
+        border = None
+        try:
+            answer = order_check.check(shop_id=str(request.user.pk), body=body, sender_address=sender_address)
+            if Stage.PICKUP_POINT in answer["checked"]:
+                border = answer["customsRequired"]
+        finally:  # of the errors too
             self.headers = ignored_header(body, sender_address=sender_address, crosses_border=border)
         return Response(answer)
 
