@@ -21,7 +21,7 @@ from labels import listing, order_check, points
 from labels.idempotency import IdempotencyKey, digest, read_key
 from labels.lifecycle import cancelling, purchase
 from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, is_away
-from labels.lifecycle.errors import NotCancelledError, StorageUnavailableError
+from labels.lifecycle.errors import NotCancelledError, PurchaseFailedError, StorageUnavailableError
 from labels.models import LabelState, ShippingLabel
 from labels.order_rules import crosses_border, place
 from labels.pdfs import storage
@@ -87,13 +87,15 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
 
     def create(self, request: Request) -> Response:
         """Buy a label, or answer with the one bought before with the same Idempotency-Key."""
-        body, border = sent_body(request), None
+        body, label = sent_body(request), None
         sender_address = cast("Shop", request.user).sender_address
         try:
             label, is_replay = self.bought(request, body)
-            if label.pickup_point:
-                border = crosses_border(place(label.sender), place(label.pickup_point))
+        except (PurchaseFailedError, StorageUnavailableError) as error:
+            label = error.label
+            raise
         finally:  # of the errors too
+            border = border_to_point(label) if label else None
             self.headers = ignored_header(body, sender_address=sender_address, crosses_border=border)
         replayed = {"Idempotent-Replayed": "true"} if is_replay else {}
         answer_headers = {"Location": f"{TRACKING}/shipments/{label.id}", **headers_of(label), **replayed}
@@ -180,6 +182,11 @@ def found(labels: QuerySet[ShippingLabel], label_id: str) -> ShippingLabel:
     if label is None:
         raise ApiError(LABEL_NOT_FOUND)
     return label
+
+
+def border_to_point(label: ShippingLabel) -> bool | None:
+    """Return true if the label's parcels cross a customs border to its pickup point, None where none is known."""
+    return crosses_border(place(label.sender), place(label.pickup_point))
 
 
 def headers_of(label: ShippingLabel) -> dict[str, str]:

@@ -92,10 +92,11 @@ class Beta(Carrier):
         deadline = deadline or Deadline(self._timeout_s * self.call_count(len(bodies)))
         first = deadline.at_most(self._timeout_s)
         point = self._pickup_point(shipment, PRODUCTS[shipment.product_code], credentials, first)
-        if point:
-            bodies = _bodies(shipment, credentials, point)
-        with self._call(PURCHASE, credentials, deadline), errors_with(point):
-            made = self._bought(shipment, bodies, credentials, first, deadline)
+        with errors_with(point):
+            if point:
+                bodies = _bodies(shipment, credentials, point)
+            with self._call(PURCHASE, credentials, deadline):
+                made = self._bought(shipment, bodies, credentials, first, deadline)
         warnings = dict.fromkeys(warning for parcel in made for warning in parcel.warnings)
         is_declared = any("customsDeclarations" in body["letter"] for body in bodies)
         is_form_missing = is_declared and not all(parcel.customs_form for parcel in made)

@@ -21,6 +21,7 @@ class PurchaseFailedError(ApiError):
         status = HTTPStatus(label.error_status or HTTPStatus.BAD_GATEWAY)
         entry = ErrorEntry(label.error_code, (status,), "{message}", retry_after_s=retry_after_s(label))
         super().__init__(entry, message=label.error_message)
+        self.label = label
         if is_unknown(label):
             self.headers |= {"Label-Id": label.id}
 
@@ -42,6 +43,7 @@ class StorageUnavailableError(ApiError):
     def __init__(self, label: ShippingLabel) -> None:
         entry = LABEL_STORAGE_UNAVAILABLE if label.idempotency_key else LABEL_STORAGE_UNAVAILABLE_WITHOUT_KEY
         super().__init__(entry, id=label.id)
+        self.label = label
 
 
 class NotCancelledError(ApiError):

@@ -87,6 +87,25 @@ def test_a_pickup_points_place_tells_whether_customs_are_needed(
 
 
 @pytest.mark.parametrize(
+    ("point", "changes", "named"),
+    [
+        ("840102", {"customs": CUSTOMS | {"dutiesPaidBySender": False}}, ""),  # without an item's hsCode
+        ("840102", GOODS | {"reference": "FAULT 30600"}, ""),
+        ("840102", GOODS | {"reference": "FAULT HTML503"}, ""),
+        ("840101", GOODS | {"reference": "FAULT 30600"}, "customs"),
+    ],
+)
+def test_a_pickup_points_place_tells_it_of_an_order_that_fails(
+    point: str, changes: Json, named: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    place = {"countryCode": "ES", "zip": "28012", "city": "Madrid"}
+    body = order("beta_point_retrait_europe", destination=place, pickupPointCode=point, **changes)
+    answers = [post(buyer, body, "k"), post(buyer, body, "k")]
+    assert [answer.status_code >= 400 for answer in answers] == [True, True]
+    assert [ignored(answer) for answer in answers] == [named] * 2
+
+
+@pytest.mark.parametrize(
     ("name", "shown"),
     [
         ("a b", "a%20b"),
