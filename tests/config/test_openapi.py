@@ -117,6 +117,8 @@ def test_what_is_written_by_hand_is_what_the_code_says(document: Json) -> None:
     ids += [parameters[name, "labelId"] for name in ("retrieveLabel", "cancelLabel")]
     ids.append(document["components"]["headers"]["LabelId"]["schema"])
     assert {each["pattern"] for each in ids} == {f"^[0-9A-Z]{{{LABEL_ID_LENGTH}}}$"}
+    moments = [parameters["listLabels", "createdFrom"], parameters["listLabels", "createdTo"]]
+    assert {each["pattern"] for each in (*moments, properties["Replay"]["since"])} == {moments[0]["pattern"]}
     assert properties["PickupPoints"]["data"]["maxItems"] == MAX_LIMIT
     assert list(properties["OpeningHours"]) == list(WEEKDAYS)
     stages = [stage.value for stage in Stage]

@@ -37,6 +37,10 @@ SHARED: Final[dict[Any, str]] = {
     "carrierCode": "CarrierCode",
     "productCode": "ProductCode",
 }
+MOMENT: Final[Json] = {
+    "type": "string",
+    "pattern": f"^({query_fields.DAY.pattern}|{query_fields.MOMENT.pattern})$",
+}
 PLAIN: Final[dict[type[Field], Json]] = {
     fields.DateField: {"type": "string", "format": "date"},
     fields.NumberField: {"type": "number"},
@@ -121,6 +125,8 @@ def value_schema(field: Field) -> Json:
     match field:
         case fields.ChoiceField():
             return {"type": "string", "enum": list(field.choices)}
+        case query_fields.MomentParameter():
+            return MOMENT
         case fields.StringField() if type(field) not in PLAIN:
             return {"type": "string"} | dict(string_bounds(field))
         case fields.AmountField():
@@ -167,7 +173,7 @@ def parameter_schema(field: Field) -> Json:
             default = {} if field.default is serializers.empty else {"default": field.default}
             return {"type": "integer", "minimum": field.min_value, "maximum": field.max_value} | default
         case query_fields.MomentParameter():
-            return {"type": "string", "pattern": f"^({query_fields.DAY.pattern}|{query_fields.MOMENT.pattern})$"}
+            return MOMENT
         case fields.ChoiceField():
             return {"type": "string", "enum": list(field.choices)}
     assert isinstance(field, fields.StringField)
