@@ -63,7 +63,7 @@ def by_status(days: list[date]) -> Chart:
     shown = [status for status in ("", *TrackingStatus.values) if counts.get(status)]
     links = [parcels_url(status=status or NO_STATUS, **created(days[0], days[-1])) for status in shown]
     places = [short_name(status) if status else gettext("None yet") for status in shown]
-    series = Series("parcels", [counts[status] for status in shown], links)
+    series = Series(gettext("parcels"), [counts[status] for status in shown], links)
     note = gettext("Parcels created in the last {days_shown} days.").format(days_shown=DAYS_SHOWN)
     return Chart(gettext("Parcels by status"), gettext("Status"), places, [series], note, is_horizontal=True)
 

@@ -11,12 +11,13 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from django.conf import settings
 from django.test import Client
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.formats import date_format
 from django.utils.translation import trans_real
 
 from carriers import CARRIERS
 from labels.lifecycle.states import TRANSITIONS
+from parcels.figures.models import ParcelFigure
 from shops.staff.display_texts import number
 from tests.support import pseudo
 from tests.support.api import Caller
@@ -79,3 +80,10 @@ def test_numbers_and_days_are_in_the_readers_form() -> None:
         assert number(Decimal("12.5"), 3) == "12,500"
         assert date_format(date(2026, 8, 1), "DATE_FORMAT") == "01/08/2026"
     assert (number(1234567), number(Decimal("12.5"), 3)) == ("1,234,567", "12.500")
+
+
+@pytest.mark.django_db
+def test_figures_of_the_first_page_are_named_in_french() -> None:
+    ParcelFigure.objects.create(day=timezone.localdate(), carrier_code="beta", status="DELIVERED", parcels=3)
+    page = member("root").get("/admin/", headers=FRENCH).text
+    assert '<th scope="col">Statut</th><th scope="col">colis</th>' in page

@@ -15,6 +15,7 @@ from tests.config.login.staff import CODE, FACTORS, LOGIN, Staff, give_password
 from tests.config.test_admin import admin_paths
 from tests.shops.commands import call
 from tests.support.api import Clock, client, logged_in
+from tests.support.desk import FRENCH
 
 pytestmark = pytest.mark.django_db
 
@@ -139,6 +140,15 @@ def test_pages_have_the_look_of_the_admin(ada: Staff) -> None:
         assert answer.status_code == 200
         assert "/static/unfold/css/styles.css" in answer.text
         assert "no-store" in answer.headers["Cache-Control"]
+
+
+def test_the_name_of_a_passkey_is_asked_for_in_french(ada: Staff) -> None:
+    ada.log_in()
+    adding = ada.browser.get(f"{FACTORS}passkeys/add/", headers=FRENCH)
+    key = Authenticator.objects.create(user=ada.user, type=Authenticator.Type.WEBAUTHN, data={"name": "YubiKey"})
+    renaming = ada.browser.get(f"{FACTORS}passkeys/{key.pk}/edit/", headers=FRENCH)
+    for page in (adding, renaming):
+        assert re.findall(r"<label[^>]*>([^<]+)", page.text) == ["Nom"]
 
 
 # --- A lost factor ---
