@@ -27,6 +27,7 @@ DEPLOY = Path(settings.BASE_DIR, "deploy")
 RUNBOOK = Path(settings.BASE_DIR, "docs", "runbook")
 DRILLS = ("rules_test", "slow_rules_test")
 ROW = re.compile(r"^\| `(\w+)` \| (page|ticket) \| [^|]+ \| \[([^]]+)\]\(fail\.md(#[^)]+)\) \|$", re.MULTILINE)
+METRIC = re.compile(r"^\| (`\w+`(?:, `\w+`)*)(?: \(\w+\))? \|([^|]*)\|", re.MULTILINE)
 NAME = re.compile(
     r"\b(?:[a-z]+_)+(?:total|seconds|count|bucket|decide|queued|active|failing|disabled|breaker|interrupted)\b"
 )
@@ -142,6 +143,16 @@ def test_rules_drills_and_dashboards_name_metrics_that_there_are() -> None:
         r"^ *(?:- )?series: (\w+)", (DEPLOY / "prometheus/rules_test.yaml").read_text(), re.MULTILINE
     )
     assert set(in_drills) - known == {"up"}
+
+
+@pytest.mark.django_db
+def test_the_runbook_has_every_metric_with_its_labels() -> None:
+    rows = METRIC.findall((RUNBOOK / "watch.md").read_text().partition("\n## Metrics\n")[2])
+    told = {name: re.findall("`(.*?)`", labels) for names, labels in rows for name in re.findall("`(.*?)`", names)}
+    ours: set[Any] = {each for each in REGISTRY._collector_to_names if hasattr(each, "_labelnames")}
+    counted = {each._name + "_total" * (each._type == "counter"): list(each._labelnames) for each in ours}
+    assert {name: labels for name, labels in counted.items() if told.get(name) != labels} == {}
+    assert from_database() - set(told) == set()
 
 
 def test_kubernetes_names_the_jobs_as_the_rules_do() -> None:
