@@ -155,6 +155,15 @@ def test_the_runbook_has_every_metric_with_its_labels() -> None:
     assert from_database() - set(told) == set()
 
 
+def test_the_runbook_has_every_logger_of_the_service() -> None:
+    table = (RUNBOOK / "watch.md").read_text().partition("\n| logger |")[2].partition("\n\n")[0]
+    told = set(re.findall("`(.*?)`", "".join(row.split("|")[1] for row in table.splitlines() if "`" in row)))
+    rooms = [Path(settings.BASE_DIR, name) for name in ("config", "labels", "parcels", "shops", "carriers")]
+    files = [path for room in rooms for path in room.rglob("*.py") if "sandbox" not in path.parts]
+    logged = {name for path in files for name in re.findall(r'getLogger\("(.*?)"\)', path.read_text())}
+    assert logged - told == set()
+
+
 def test_kubernetes_names_the_jobs_as_the_rules_do() -> None:
     monitor = read_yaml("kubernetes/monitoring/pod-monitor.yaml")
     (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
