@@ -24,7 +24,7 @@ class Command(base.Command):
             endpoint = WebhookEndpoint.objects.get(id=options["endpoint_id"])
         except WebhookEndpoint.DoesNotExist:
             raise CommandError("ID: there is no such webhook endpoint") from None
+        if endpoint.revoked_at is None:
+            record(Action.CHANGED, endpoint, note="Revoked.")  # first: it takes two transactions
         is_revoked = endpoints.revoke(endpoint)
-        if is_revoked:
-            record(Action.CHANGED, endpoint, note="Revoked.")
         self.stderr.write(f"Webhook endpoint {endpoint.id} {'is revoked' if is_revoked else 'was revoked before'}.")

@@ -1,8 +1,11 @@
 """The commands that create and revoke webhook endpoints."""
 
+from typing import Any
+
 import pytest
 from cryptography.fernet import Fernet
 from django.core.management import CommandError
+from django.db import OperationalError, connection
 from pytest_django.fixtures import Settings
 
 from shops.models import Shop
@@ -55,6 +58,19 @@ def test_revoking_says_so_and_can_be_repeated(shop: Shop) -> None:
     assert WebhookEndpoint.objects.get().state == "revoked"
     with pytest.raises(CommandError, match="ID: there is no such webhook endpoint"):
         call("revoke_webhook", "we_unknown")
+
+
+def test_nothing_is_revoked_that_the_audit_log_does_not_have(shop: Shop) -> None:
+    made = call("create_webhook", shop.id, URL)[0].strip()
+
+    def refuse(execute: Any, sql: str, *rest: Any) -> Any:
+        if sql.startswith('INSERT INTO "shops_auditentry"'):
+            raise OperationalError("disk full")
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(refuse), pytest.raises(CommandError, match="disk full"):
+        call("revoke_webhook", made)
+    assert WebhookEndpoint.objects.get().state == "active"
 
 
 def test_secrets_are_encrypted_with_a_new_key_as_credentials_are(shop: Shop, settings: Settings) -> None:
