@@ -28,9 +28,11 @@ from parcels.queries import SEARCH_LIMIT
 from shops.api.errors.coded import CODES
 from shops.api.errors.plain import PLAIN_ERRORS, SEARCH_WITHOUT_FILTER
 from shops.api.paths import TRACKING
+from shops.webhooks.claims import DEADLINE_S
 from shops.webhooks.event_types import EVENT_TYPES, SUBSCRIBABLE
 from shops.webhooks.models import DeliveryState
 from shops.webhooks.public_addresses import MAX_URL_LENGTH
+from shops.webhooks.retries import MAX_ATTEMPTS
 from tests.support.api import Nobody
 
 Json = dict[str, Any]
@@ -136,6 +138,9 @@ def test_what_is_written_by_hand_is_what_the_code_says(document: Json) -> None:
     assert properties["Webhook"]["eventTypes"]["items"]["enum"] == list(SUBSCRIBABLE)
     assert properties["Webhook"]["url"]["maxLength"] == MAX_URL_LENGTH
     assert properties["Delivery"]["state"]["enum"] == DeliveryState.values
+    received = source()["webhook"]["responses"]
+    assert f"within {DEADLINE_S:g} seconds" in received["2XX"]["description"]
+    assert f", {MAX_ATTEMPTS} times in all" in received["default"]["description"]
     failed = EVENT_TYPES["label.failed"].fields.items()
     assert example("event")["data"] == {name: field.example for name, field in failed}
     assert document["components"]["headers"]["Allow"]["schema"]["examples"] == list(METHODS.values())

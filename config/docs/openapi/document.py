@@ -45,7 +45,7 @@ def example(name: str) -> Json:
 
 
 def generate() -> Json:
-    kept = {name: part for name, part in source().items() if name not in {"types", "examples", "security"}}
+    kept = {name: part for name, part in source().items() if name not in {"types", "webhook", "examples", "security"}}
     version = {"description": kept["info"]["description"].replace("{version}", __version__)}
     paths = {path: dict(operations(methods)) for path, methods in kept["paths"].items()}
     made = schemas.compose(kept["components"]["schemas"])
@@ -53,9 +53,8 @@ def generate() -> Json:
         "enum": list(CODES),
         "description": "\n".join(f"* {entry.explanation}" for entry in CODES.values()),
     }
-    components = kept["components"] | {"schemas": made}
-    parts = {"info": kept["info"] | version, "paths": paths, "components": components, "webhooks": webhooks()}
-    return kept | parts
+    components, told = kept["components"] | {"schemas": made}, webhooks(source()["webhook"])
+    return kept | {"info": kept["info"] | version, "paths": paths, "components": components, "webhooks": told}
 
 
 def operations(path: Json) -> Iterator[tuple[str, Json]]:
