@@ -20,7 +20,7 @@ from tests.support.processes import ROOT, free_port
 from tests.support.programs import ended
 
 LAST_LINE = "Ctrl-C ends it."
-TIMEOUT_S = 60
+TIMEOUT_S = 120
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,21 @@ class Demo:
 
     def command(self, *arguments: str) -> str:
         """Run a command of the service in its environment; return the output."""
-        process = subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=ROOT,
-            env=self.environment,
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-        )
-        return process.stdout.strip()
+        return run([sys.executable, "manage.py", *arguments], self.environment).strip()
+
+    def read(self, command: list[str], folder: Path = ROOT, **variables: str) -> str:
+        """Run a reader's program, which finds the service by its address and token; return the output."""
+        own = {"URL": self.url, "TOKEN": self.token, "PATH": os.environ["PATH"], "PYTHONUTF8": "1"}
+        return run(command, own | variables, folder, may_fail=True)
+
+
+def run(command: list[str], environment: dict[str, str], folder: Path = ROOT, *, may_fail: bool = False) -> str:
+    """Return what a program prints, with its errors where it may fail."""
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=TIMEOUT_S, check=False
+    )
+    assert may_fail or not done.returncode, done.stderr
+    return done.stdout + (done.stderr if done.returncode else "")
 
 
 @contextmanager

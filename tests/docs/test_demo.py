@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 
 from config.management.commands.demo import buy_label, seed_contracts, write_collection
 from shops.contracts.models import CarrierContract
-from tests.docs.conftest import Demo, read_until_ready
+from tests.docs.conftest import Demo, read_until_ready, run
 from tests.support.factories import ShopFactory
 from tests.support.processes import ROOT, free_port, run_command
 from tests.support.programs import ended
@@ -27,16 +27,8 @@ STARTED_DEAF = ["sh", "-c", """trap '' INT; exec "$0" "$@" """, sys.executable, 
 
 def test_the_printed_lines_can_be_pasted_and_their_output_kept(demo: Demo, tmp_path: Path, stand_in: str) -> None:
     lines = demo.printed.partition("terminal:\n")[2].partition("What else")[0]
-    with (tmp_path / "log").open("wb") as log:
-        subprocess.run(
-            ["sh", "-euc", dedent(lines)],
-            cwd=tmp_path,
-            env={"PATH": stand_in, "PYTHONUTF8": "1"},
-            stdout=log,
-            stderr=log,
-            timeout=TIMEOUT_S,
-            check=True,
-        )
+    # Into a file that it might write over.
+    run(["sh", "-euc", f"exec >log 2>&1\n{dedent(lines)}"], {"PATH": stand_in, "PYTHONUTF8": "1"}, tmp_path)
     output = (tmp_path / "log").read_text()
     assert output.startswith('{"id":"')  # nothing wrote over it
     assert output.count('"labelUrl":"') == 2

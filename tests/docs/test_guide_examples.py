@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import socket
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -65,16 +64,7 @@ class Reader:
             token = limited_token(self.demo)
         elif TEST_MODE in example.words:
             token = found(r"(pts_test_\w+)", self.demo.printed)
-        process = subprocess.run(
-            commands[example.language],
-            cwd=self.folder,
-            env={"URL": self.demo.url, "TOKEN": token, "PATH": self.path, "PYTHONUTF8": "1"},
-            capture_output=True,
-            encoding="utf-8",
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-        return process.stdout if process.returncode == 0 else f"{process.stdout}{process.stderr}"
+        return self.demo.read(commands[example.language], self.folder, TOKEN=token, PATH=self.path)
 
 
 def limited_token(demo: Demo) -> str:

@@ -9,7 +9,6 @@ from tests.docs.conftest import Demo
 from tests.support.processes import free_port, wait_for_port
 from tests.support.programs import PHP, ended, needs
 
-TIMEOUT_S = 120
 HERE = Path(__file__).parent
 WALK = """\
 point: Presse Saint-Jean
@@ -22,16 +21,8 @@ listed: 0
 """
 
 
-def walk(command: list[str], demo: Demo, **settings: str) -> str:
-    environment = {"PATH": os.environ["PATH"], "PYTHONUTF8": "1", "URL": demo.url, "TOKEN": demo.token} | settings
-    done = subprocess.run(
-        command, env=environment, capture_output=True, encoding="utf-8", timeout=TIMEOUT_S, check=False
-    )
-    return done.stdout + done.stderr
-
-
 def test_a_new_user_of_python_does_all_of_it(demo: Demo) -> None:
-    assert walk([sys.executable, str(HERE / "half_hour.py")], demo, ORDER="half-hour-python") == WALK
+    assert demo.read([sys.executable, "-W", "error", str(HERE / "half_hour.py")], ORDER="half-hour-python") == WALK
 
 
 @needs("php", PHP)
@@ -41,5 +32,5 @@ def test_a_new_user_of_php_does_all_of_it(demo: Demo, tmp_path: Path) -> None:
     environment = {"PATH": os.environ["PATH"], "FOLDER": str(tmp_path)}
     with ended(subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)) as receiver:
         wait_for_port(port, receiver)
-        settings = {"ORDER": "half-hour-php", "FOLDER": str(tmp_path), "HOOKS": f"http://127.0.0.1:{port}/hooks"}
-        assert walk([str(PHP), program], demo, **settings) == WALK
+        hooks = f"http://127.0.0.1:{port}/hooks"
+        assert demo.read([str(PHP), program], ORDER="half-hour-php", FOLDER=str(tmp_path), HOOKS=hooks) == WALK

@@ -1,10 +1,8 @@
 """Every example of the README's API, run as it stands there against the running demonstration."""
 
 import json
-import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,11 +12,10 @@ from config.docs.guide import PAGES
 from config.docs.openapi.document import example
 from shops.api.errors.coded import CODES
 from shops.api.errors.plain import PLAIN_ERRORS
-from tests.docs.conftest import Demo
+from tests.docs.conftest import Demo, run
 from tests.support.paths import SHIPMENTS
 from tests.support.processes import ROOT
 
-TIMEOUT_S = 60
 CURL = Path(__file__).with_name("curl.py")
 README = ROOT / "README.md"
 PURCHASE = re.compile(r'-H "Idempotency-Key: ([^"]+)".*?-d \'(.*?)\'', re.DOTALL)
@@ -73,21 +70,11 @@ def pieces(answer: str) -> list[str]:
     return [part for text in (*head.splitlines(), *joined.split("...")) if (part := text.strip(" ,"))]
 
 
-def run(command: str, demo: Demo) -> str:
-    return subprocess.run(
-        ["sh", "-euc", command.replace("curl ", f"{sys.executable} {CURL} ", 1)],
-        env={"URL": demo.url, "TOKEN": demo.token, "PATH": os.environ["PATH"], "PYTHONUTF8": "1"},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=TIMEOUT_S,
-        check=True,
-    ).stdout
-
-
 def test_every_example_is_answered_as_shown(own_demo: Demo) -> None:
     shown_label = bought_label = "0"
     for command, shown in examples():
-        output = run(command.replace(shown_label, bought_label), own_demo)
+        own = command.replace(shown_label, bought_label).replace("curl ", f"{sys.executable} {CURL} ", 1)
+        output = own_demo.read(["sh", "-euc", own])
         missing = [piece for piece in pieces(comparable(shown)) if piece not in comparable(output)]
         assert missing == [], f"{command}{output}"
         assert ('"statusCode":' in output) == ('"statusCode":' in shown), f"{command}{output}"
@@ -99,17 +86,10 @@ def test_every_example_is_answered_as_shown(own_demo: Demo) -> None:
 def test_its_commands_run_beside_the_demonstration(demo: Demo) -> None:
     commands = re.findall(r"^ {4}\$ (.* manage\.py .*)$", README.read_text(encoding="utf-8"), re.MULTILINE)
     assert [command.split(" manage.py ")[1].split()[0] for command in commands] == ["create_webhook"]
+    environment = {name: value for name, value in demo.environment.items() if name != "DEBUG"}
     for command in commands:
-        process = subprocess.run(
-            ["sh", "-euc", command.replace(".venv/bin/python", sys.executable)],
-            cwd=ROOT,
-            env={name: value for name, value in demo.environment.items() if name != "DEBUG"},
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-        )
-        demo.command("revoke_webhook", process.stdout.strip())
+        printed = run(["sh", "-euc", command.replace(".venv/bin/python", sys.executable)], environment)
+        demo.command("revoke_webhook", printed.strip())
 
 
 def test_the_examples_are_found() -> None:
