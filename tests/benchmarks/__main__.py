@@ -9,13 +9,14 @@ within one run means something.
 import os
 import random
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from statistics import median
 
 from tests.benchmarks.driver import Measurement, measure
 from tests.drills.environment import environment
 from tests.drills.options import read_options
+from tests.drills.printing import print_table
 from tests.drills.shop import SHOP
 from tests.support.http import call
 from tests.support.paths import PARCELS, SEARCH
@@ -62,30 +63,6 @@ def workload(parcels: int) -> dict[str, list[str]]:
     }
 
 
-@dataclass(frozen=True)
-class Result:
-    """The rounds of one kind of request over a number of connections, by server."""
-
-    kind: str
-    connections: int
-    rounds: dict[str, list[Measurement]]
-
-    def middle(self, server: str, figure: str) -> float:
-        return float(median(getattr(each, figure) for each in self.rounds[server]))
-
-    def __str__(self) -> str:
-        rates = zip(self.rounds["service"], self.rounds["bare"], strict=True)
-        ratio = median(own.per_second / bare.per_second for own, bare in rates)
-        cells = [
-            f"{self.kind}, {self.connections} connections",
-            f"**{ratio:.2f}** (goal {GOALS[self.kind]:.2f})",
-            *(f"{self.middle(name, 'cpu_ms'):.2f} ms" for name in ("bare", "service")),
-            *(f"{self.middle(name, 'database_cpu_ms'):.2f} ms" for name in ("bare", "service")),
-            *(f"{self.middle(name, 'p99_ms'):.0f} ms" for name in ("bare", "service")),
-        ]
-        return f"| {' | '.join(cells)} |"
-
-
 class Comparison:
     """Drives two servers, given as process id and port, in turn."""
 
@@ -93,7 +70,7 @@ class Comparison:
         self.servers = servers
         self.token = token
         self.database_pid = database_pid
-        self.results: list[Result] = []
+        self.rows: list[list[str]] = []
 
     def measure(self, name: str, paths: list[str], connections: int) -> Measurement:
         pid, port = self.servers[name]
@@ -106,22 +83,24 @@ class Comparison:
             raise ValueError(f"the answers to a {kind} differ")
         for name in self.servers:
             self.measure(name, paths[: len(paths) // 4], connections)
-        result = Result(kind, connections, {name: [] for name in self.servers})
+        rounds: dict[str, list[Measurement]] = {name: [] for name in self.servers}
         for number in range(ROUNDS):
-            for name, rounds in result.rounds.items():
-                rounds.append(self.measure(name, paths, connections))
-                print(f"{kind} x{connections} round {number + 1} {name:7} {rounds[-1]}", flush=True)
-        self.results.append(result)
+            for name, measured in rounds.items():
+                measured.append(self.measure(name, paths, connections))
+                print(f"{kind} x{connections} round {number + 1} {name:7} {measured[-1]}", flush=True)
+        self.rows.append([f"{kind}, {connections} connections", *self.medians(kind, rounds)])
+
+    def medians(self, kind: str, rounds: dict[str, list[Measurement]]) -> Iterator[str]:
+        """Yield the service's requests a second as a share of the bare program's, and figures of both."""
+        rates = zip(rounds["service"], rounds["bare"], strict=True)
+        yield f"{median(own.per_second / bare.per_second for own, bare in rates):.2f} (goal {GOALS[kind]:.2f})"
+        for figure in ("cpu_ms", "database_cpu_ms", "p99_ms"):
+            both = (median(getattr(each, figure) for each in rounds[name]) for name in ("bare", "service"))
+            yield "; ".join(f"{value:.2f}" for value in both)
 
     def show(self, parcels: int) -> None:
-        """Print the medians as a table for the documentation."""
-        print(f"\nMedians of {ROUNDS} interleaved rounds, {parcels} parcels:\n")
-        print(
-            "| | requests a second, of the bare program's | CPU: bare | service | PostgreSQL: bare | service |", end=""
-        )
-        print(" p99: bare | service |\n|---|---|---|---|---|---|---|---|")
-        for result in self.results:
-            print(result)
+        print(f"\nMedians of {ROUNDS} interleaved rounds, {parcels} parcels; bare and service, in ms:")
+        print_table(["", "requests a second", "CPU", "PostgreSQL's", "p99"], self.rows)
 
 
 if __name__ == "__main__":

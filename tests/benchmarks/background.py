@@ -23,7 +23,7 @@ from tests.benchmarks.webhooks import switch
 from tests.drills.environment import Environment, environment, tracking_settings
 from tests.drills.options import read_options
 from tests.drills.printing import print_table
-from tests.drills.process import Process, cpu_s
+from tests.drills.process import Process, metered
 from tests.drills.shop import SHOP
 from tests.drills.tracking import stub
 from tests.drills.webhooks import world
@@ -135,11 +135,10 @@ def compare(env: Environment, work: Callable[[], object], count: int, pid: int) 
         is_on = number % 2 == 1
         with background(env) if is_on else ExitStack():
             switch(is_on)
-            started_s, own_s, server_s = time.perf_counter(), cpu_s(pid), cpu_s(env.postmaster)
-            work()
-            took_s = time.perf_counter() - started_s
-            own_ms, server_ms = 1000 * (cpu_s(pid) - own_s), 1000 * (cpu_s(env.postmaster) - server_s)
-            costs[is_on].append((count / took_s, own_ms / count, server_ms / count))
+            with metered(pid, env.postmaster) as used:
+                work()
+        took_s, own_s, server_s = used
+        costs[is_on].append((count / took_s, 1000 * own_s / count, 1000 * server_s / count))
     return costs
 
 

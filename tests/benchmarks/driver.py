@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from statistics import quantiles
 
-from tests.drills.process import cpu_s
+from tests.drills.process import metered
 
 CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 HEAD_END = b"\r\n\r\n"
@@ -36,11 +36,9 @@ class Measurement:
 
 def measure(pid: int, port: int, paths: list[str], *, token: str, connections: int, database_pid: int) -> Measurement:
     """Get `paths` over `connections` connections from the server with this process id."""
-    before_s, database_before_s, started_at = cpu_s(pid), cpu_s(database_pid), time.perf_counter()
-    with ProcessPoolExecutor(1) as pool:  # the driver has an interpreter of its own
+    with metered(pid, database_pid) as used, ProcessPoolExecutor(1) as pool:  # the driver has an interpreter of its own
         latencies, failures = pool.submit(drive, port, paths, token, connections).result()
-    elapsed_s, used_s = time.perf_counter() - started_at, cpu_s(pid) - before_s
-    database_used_s = cpu_s(database_pid) - database_before_s
+    elapsed_s, used_s, database_used_s = used
     cuts = quantiles(latencies, n=100)
     return Measurement(
         failures=failures,

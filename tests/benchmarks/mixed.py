@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from tests.drills.environment import Environment, environment
 from tests.drills.forks import close_connections
 from tests.drills.options import read_options
-from tests.drills.process import Process, cpu_s, process_tree
+from tests.drills.process import Process, metered, process_tree
 from tests.drills.shop import SHOP, new_key, order
 from tests.support.http import Connection
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
@@ -95,13 +95,13 @@ def sandboxes() -> Iterator[int]:
 
 def run(env: Environment, port: int, process: Process, rate: int, parcels: int) -> tuple[list[Outcome], float]:
     """Send `rate` requests a second; return every outcome and the service's CPU seconds a second."""
-    before_s, started_s = cpu_s(process.popen.pid), time.monotonic()
     drivers = [
         Driver(port, env.token, arrivals(random.Random(number), rate / DRIVERS, parcels)) for number in range(DRIVERS)
     ]
-    with ProcessPoolExecutor(DRIVERS) as pool:
+    with metered(process.popen.pid) as used, ProcessPoolExecutor(DRIVERS) as pool:
         outcomes = [outcome for share in pool.map(Driver.drive, drivers) for outcome in share]
-    return outcomes, (cpu_s(process.popen.pid) - before_s) / (time.monotonic() - started_s)
+    took_s, cpu_s = used
+    return outcomes, cpu_s / took_s
 
 
 def arrivals(rng: random.Random, rate: float, parcels: int) -> list[Request]:

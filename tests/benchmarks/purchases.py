@@ -12,7 +12,7 @@ from statistics import median
 
 from tests.drills.environment import Environment, environment
 from tests.drills.options import read_options
-from tests.drills.process import cpu_s
+from tests.drills.process import metered
 from tests.drills.shop import RECIPIENT, carrier_of, new_key, order
 
 CLIENTS = (1, 16)
@@ -42,10 +42,9 @@ def main() -> None:
 
 def measured(env: Environment, port: int, labels: int, clients: int, pids: tuple[int, int]) -> str:
     """Order labels; return the rate, the latency and the CPU time of the service and of PostgreSQL."""
-    before, started_at = [cpu_s(pid) for pid in pids], time.perf_counter()
-    latencies_s = buy(env, port, labels, clients)
-    elapsed_s = time.perf_counter() - started_at
-    service_s, database_s = (cpu_s(pid) - used for pid, used in zip(pids, before, strict=True))
+    with metered(*pids) as used:
+        latencies_s = buy(env, port, labels, clients)
+    elapsed_s, service_s, database_s = used
     return (
         f"{labels / elapsed_s:4.0f} labels/s, median {median(latencies_s) * 1000:4.0f} ms, "
         f"CPU {service_s / labels * 1000:.1f} ms, PostgreSQL's {database_s / labels * 1000:.1f} ms a label"

@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.drills.environment import Environment, environment, tracking_settings
 from tests.drills.options import read_options
-from tests.drills.process import Process, cpu_s
+from tests.drills.process import Process, metered
 from tests.drills.shop import SHOP
 from tests.drills.tracking import stub
 from tests.support.processes import free_port
@@ -87,13 +87,12 @@ def measure(env: Environment, name: str, options: Any) -> None:
             for number in range(options.processes)
         ]
         until(lambda: left() < options.due)  # they have started
-        before, server, own = left(), cpu_s(env.postmaster), sum(cpu_s(each.popen.pid) for each in workers)
-        started_s = time.monotonic()
-        until(lambda: left() == 0, timeout_s=1800)
-        took_s = time.monotonic() - started_s
-        server, own = cpu_s(env.postmaster) - server, sum(cpu_s(each.popen.pid) for each in workers) - own
+        before = left()
+        with metered(env.postmaster, *(each.popen.pid for each in workers)) as used:
+            until(lambda: left() == 0, timeout_s=1800)
     connection.close()
-    report(name, before, took_s, own, server)
+    took_s, server_s, *own_s = used
+    report(name, before, took_s, sum(own_s), server_s)
 
 
 def report(name: str, polls: int, took_s: float, own_s: float, server_s: float) -> None:

@@ -16,7 +16,7 @@ from tests.benchmarks.importing import run
 from tests.drills.environment import Environment, environment
 from tests.drills.options import read_options
 from tests.drills.printing import print_table
-from tests.drills.process import cpu_s
+from tests.drills.process import metered
 from tests.drills.shop import SHOP, carrier_of, new_key, order
 from tests.drills.webhooks import world
 
@@ -63,10 +63,10 @@ def compare(prepare: Callable[[], Callable[[], None]], pid: int, server: int) ->
         has_endpoint = number % 2 == 1
         switch(has_endpoint)
         work = prepare()
-        own_s, server_s = cpu_s(pid), cpu_s(server)
-        work()
+        with metered(pid, server) as used:
+            work()
         before = costs.get(has_endpoint, (0.0, 0.0))
-        costs[has_endpoint] = before[0] + cpu_s(pid) - own_s, before[1] + cpu_s(server) - server_s
+        costs[has_endpoint] = before[0] + used[1], before[1] + used[2]
     return costs
 
 

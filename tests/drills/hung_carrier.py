@@ -19,7 +19,7 @@ from tests.drills.clients import Clients, Sample, percentiles
 from tests.drills.environment import Environment, bucket_settings, environment, silent_server
 from tests.drills.options import read_options
 from tests.drills.printing import exit_code
-from tests.drills.process import cpu_s
+from tests.drills.process import metered
 from tests.drills.shop import SHOP
 from tests.support.http import Answer
 
@@ -196,9 +196,9 @@ def flat_out(clients: Clients, seconds: float) -> Clients:
 
 def look_ups(pool: Executor, numbers: list[str], server: int, clients: Clients) -> LookUps:
     """Run clients in a process of their own; `server` is the id of the service's process."""
-    before_s, started_s = cpu_s(server), time.monotonic()
-    samples = pool.submit(clients.look_ups, numbers).result()
-    return LookUps(samples, time.monotonic() - started_s, cpu_s(server) - before_s)
+    with metered(server) as used:
+        samples = pool.submit(clients.look_ups, numbers).result()
+    return LookUps(samples, *used)
 
 
 def count_rows() -> int:

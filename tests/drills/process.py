@@ -3,8 +3,9 @@
 import os
 import signal
 import subprocess
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -104,6 +105,18 @@ def cpu_s(pid: int) -> float:
             fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
             total += sum(map(int, fields[11:15])) / CLOCK_TICKS_S
     return total
+
+
+@contextmanager
+def metered(*pids: int) -> Iterator[list[float]]:
+    """Measure the block: after it, the list has its seconds, and the CPU seconds of each process meanwhile."""
+
+    def figures() -> list[float]:
+        return [time.perf_counter(), *map(cpu_s, pids)]
+
+    before, used = figures(), list[float]()
+    yield used
+    used += [after - then for after, then in zip(figures(), before, strict=True)]
 
 
 def peak_mb(pid: int) -> float:

@@ -11,7 +11,7 @@ from tests.drills.environment import Environment, environment
 from tests.drills.forks import close_connections
 from tests.drills.options import read_options
 from tests.drills.printing import print_table
-from tests.drills.process import cpu_s, peak_mb
+from tests.drills.process import metered, peak_mb
 from tests.drills.webhooks import world
 from tests.drills.webhooks.receiver import FLOOD, HANG, SLOW, deliveries
 from tests.support.waiting import until
@@ -70,17 +70,14 @@ def rate(env: Environment, receiver: world.Receiver, shops: list[str], events: i
     def arrived() -> int:
         return receiver.log.read_text().count(name)
 
-    def cpu_ms() -> tuple[float, float]:
-        server = env.postmaster if (env.folder / "pg").exists() else None
-        own_s = sum(cpu_s(child.process.pid or 0) for child in children)
-        return 1000 * own_s, 1000 * cpu_s(server) if server else 0.0
-
     with world.delivering(processes) as children:
         until(arrived)
-        started_s, before, (own_ms, server_ms) = time.monotonic(), arrived(), cpu_ms()
-        until(lambda: arrived() >= events, timeout_s=600)
-        count, took_s, (own_after_ms, server_after_ms) = events - before, time.monotonic() - started_s, cpu_ms()
-    figures = count / took_s, (own_after_ms - own_ms) / count, (server_after_ms - server_ms) / count
+        before, server = arrived(), [env.postmaster] if (env.folder / "pg").exists() else []
+        with metered(*(child.process.pid or 0 for child in children), *server) as used:
+            until(lambda: arrived() >= events, timeout_s=600)
+    count, (took_s, *own_s) = events - before, used
+    server_s = own_s.pop() if server else 0.0
+    figures = count / took_s, 1000 * sum(own_s) / count, 1000 * server_s / count
     return [f"{len(shops)} endpoints, {processes} processes", *(f"{figure:.2f}" for figure in figures)]
 
 
