@@ -13,14 +13,13 @@ import pytest
 
 from carriers.sandbox.server import SandboxServer
 from config.docs.openapi.views import FILE
-from shops.models import Shop
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import ACCOUNT, PRODUCT, order
-from tests.support.api import Caller, caller
+from tests.support.api import Caller
 from tests.support.factories import Json, import_parcel
 from tests.support.processes import ROOT, server
 from tests.support.programs import PHP, needs
-from tests.support.windows import id_with_a_fresh_window
+from tests.support.windows import fresh_caller
 
 pytestmark = pytest.mark.real_services
 BIN = ROOT / ".venv-clients" / "bin"
@@ -75,22 +74,13 @@ class Service:
 
 @pytest.fixture
 def service(transactional_db: None, tmp_path: Path) -> Iterator[Service]:
-    own = caller(fresh_shop())
+    own = fresh_caller()
     for carrier_code in ACCOUNT:
         ContractFactory(shop=own.shop, carrier_code=carrier_code)
     parcel = import_parcel(own.shop, trackingId="REF/2026 0398 é")
-    with SandboxServer() as sandbox:
-        settings = {
-            **{name: sandbox.urls[name] for name in ("ALPHA_URL", "ALPHA_TRACKING_URL", "BETA_URL")},
-            "LABELS_DIR": str(tmp_path / "labels"),
-        }
-        with server(tmp_path / "server.log", settings) as port:
-            yield Service(port, own, parcel)
-
-
-def fresh_shop() -> Shop:
-    shop: Shop = Shop.objects.create(id=id_with_a_fresh_window(), name="Client")
-    return shop
+    labels = {"LABELS_DIR": str(tmp_path / "labels")}
+    with SandboxServer() as sandbox, server(tmp_path / "server.log", labels | sandbox.urls) as port:
+        yield Service(port, own, parcel)
 
 
 def run(*command: str | Path, **options: Any) -> str:

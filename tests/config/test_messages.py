@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
-from django.db import OperationalError, connection
 from pytest_django.fixtures import Settings
 
 from config.api import bodies
@@ -13,6 +12,7 @@ from labels.pdfs import storage
 from shops.api.errors.plain import PLAIN_ERRORS
 from shops.api.paths import FILES
 from tests.config.api.test_bodies import all_held
+from tests.config.api.test_errors import broken_database
 from tests.labels.orders import order, post
 from tests.support.api import Caller, Nobody, Response, assert_error
 from tests.support.paths import PARCELS, POINTS, SEARCH, SHIPMENTS, TRACKING
@@ -41,17 +41,13 @@ def too_many_requests(world: World) -> Response:
     return world.own.get(SEARCH)
 
 
-def fail(*args: object) -> None:
-    raise OperationalError
-
-
 def a_broken_database(world: World) -> Response:
-    with connection.execute_wrapper(fail):
+    with broken_database():
         return world.own.get(SEARCH + "?orderName=1")
 
 
 def an_order_without_a_database(world: World) -> Response:
-    with connection.execute_wrapper(fail):
+    with broken_database():
         return post(world.own, order())
 
 

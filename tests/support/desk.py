@@ -49,6 +49,14 @@ def member(role: str) -> Client:
     return browser
 
 
+def listed(browser: Client, link: str) -> int:
+    """Count the rows of a list, or of the page of labels to decide."""
+    answer = browser.get(link)
+    assert answer.status_code == 200, link
+    context: Any = answer.context
+    return int(context["cl"].result_count if "cl" in context else len([*context["waiting"], *context["noticed"]]))
+
+
 def rows() -> dict[str, models.Model]:
     """A row of each model that has pages, by the model's label; canaries stand for all that is personal."""
     shop: Shop = ShopFactory(id="lumiere")

@@ -82,3 +82,10 @@ def ask(
     content = response.read()
     connection.close()
     return response.status, {name.lower(): value for name, value in response.getheaders()}, content
+
+
+def metrics(port: int) -> dict[str, float]:
+    """Return all samples that a port serves, by name and labels."""
+    lines = ask(port, "GET", "/metrics")[2].decode().splitlines()
+    samples = (line.rpartition(" ") for line in lines if not line.startswith("#"))
+    return {name: float(value) for name, _, value in samples}

@@ -4,6 +4,9 @@ import secrets
 import time
 import zlib
 
+from tests.support.api import Caller, caller
+from tests.support.factories import ShopFactory
+
 WINDOW_S = 60
 
 
@@ -12,3 +15,8 @@ def id_with_a_fresh_window() -> str:
     now = int(time.time())
     ids = iter(lambda: f"shop-{secrets.token_hex(4)}", "")
     return next(id_ for id_ in ids if (now - zlib.crc32(id_.encode())) % WINDOW_S == 2)
+
+
+def fresh_caller() -> Caller:
+    """Make a shop that has all of its requests left for most of a minute."""
+    return caller(ShopFactory(id=id_with_a_fresh_window()))

@@ -10,12 +10,11 @@ from shops.staff.filters import PeriodFilter
 from tests.config.test_ids import LISTS
 from tests.labels.factories import LabelFactory
 from tests.support.api import Response
-from tests.support.desk import member, routes, rows
+from tests.support.desk import FRENCH, member, routes, rows
 from tests.support.factories import ShopFactory, import_parcel
 from tests.support.markup import parsed
 
 pytestmark = pytest.mark.django_db
-FRENCH = {"Accept-Language": "fr"}
 TO_DECIDE = "/admin/labels/shippinglabel/to-decide/"  # rows of labels, and not Django's list
 DJANGOS = [address for address in LISTS if address != TO_DECIDE]
 PARCELS = "/admin/parcels/parcel/"

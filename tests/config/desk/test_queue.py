@@ -20,7 +20,7 @@ from shops.staff.taking import QueueRow
 from shops.webhooks.models import WebhookEndpoint
 from tests.labels.factories import ContractFactory, LabelFactory, publish
 from tests.support.api import logged_in
-from tests.support.desk import member
+from tests.support.desk import listed, member
 from tests.support.factories import ParcelLineFactory, ShopFactory, import_lines, import_parcel
 
 pytestmark = pytest.mark.django_db
@@ -34,11 +34,6 @@ def ms(at: datetime) -> int:
 
 def queue(staff: Client) -> dict[str, Row]:
     return {row.name: row for row in staff.get("/admin/").context["queue"]}
-
-
-def listed(staff: Client, link: str) -> int:
-    context: Any = staff.get(link).context
-    return int(context["cl"].result_count if "cl" in context else len([*context["waiting"], *context["noticed"]]))
 
 
 def label(chance: random.Random, shop: Shop, now: datetime) -> tuple[ShippingLabel, bool]:

@@ -12,13 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.api import Caller
-from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
+from tests.support.factories import import_parcel
 from tests.support.http import Connection, ask
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.processes import server
 from tests.support.waiting import WAIT_TIMEOUT_S, until
-from tests.support.windows import id_with_a_fresh_window
+from tests.support.windows import fresh_caller
 
 pytestmark = pytest.mark.real_services
 
@@ -43,15 +42,10 @@ def own_server(django_db_setup: None, tmp_path: Path) -> Iterator[tuple[int, Pat
         yield port, tmp_path / "log"
 
 
-def fresh_shop() -> Caller:
-    shop = ShopFactory(id=id_with_a_fresh_window())
-    return Caller(shop, AccessTokenFactory(shop=shop).secret)
-
-
 def test_of_300_requests_from_40_threads_to_2_processes_exactly_100_pass(
     ports: list[int], transactional_db: None
 ) -> None:
-    caller = fresh_shop()
+    caller = fresh_caller()
     number = import_parcel(caller.shop)["trackingId"]
     barrier = threading.Barrier(40)
     share = [300 // 40 + (thread < 300 % 40) for thread in range(40)]
@@ -98,7 +92,7 @@ def test_unusual_requests_on_the_wire_are_answered_in_the_apis_shape(
     own_server: tuple[int, Path], transactional_db: None
 ) -> None:
     port, file = own_server
-    caller = fresh_shop()
+    caller = fresh_caller()
     parcel = import_parcel(caller.shop, trackingId="a/é b", customerEmail="some.one@example.com")
     token = caller.token.encode()
 
@@ -156,7 +150,7 @@ def test_granians_own_refusals_are_those_of_the_guide(port: int) -> None:
 def test_a_body_in_chunks_is_read_like_any_other(
     chunks: list[bytes], kind: bytes, status: int, message: str, port: int, transactional_db: None
 ) -> None:
-    token = fresh_shop().token.encode()
+    token = fresh_caller().token.encode()
     head = f"POST {SHIPMENTS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ".encode() + token
     head += b"\r\nContent-Type: " + kind + b"\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     body = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in [*chunks, b""])
@@ -167,7 +161,7 @@ def test_a_body_in_chunks_is_read_like_any_other(
 
 
 def test_a_body_shorter_than_announced_is_400(port: int, transactional_db: None) -> None:
-    token = fresh_shop().token.encode()
+    token = fresh_caller().token.encode()
     head = f"POST {SHIPMENTS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ".encode() + token
     head += b"\r\nContent-Type: application/json\r\nContent-Length: 9\r\nConnection: close\r\n\r\n"
     status, body = raw(port, head + b"{}", is_all=True)

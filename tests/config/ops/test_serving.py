@@ -27,7 +27,7 @@ from tests.labels.gates import Gate
 from tests.labels.orders import order
 from tests.support.api import logged_in
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
-from tests.support.http import ask
+from tests.support.http import ask, metrics
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.processes import Server, served
 from tests.support.waiting import WAIT_TIMEOUT_S, until
@@ -48,13 +48,6 @@ def worker_pids(server: Server) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def metrics(server: Server) -> dict[str, float]:
-    """All samples, by name and labels."""
-    text = ask(server.metrics_port, "GET", "/metrics")[2].decode()
-    lines = (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))
-    return {name: float(value) for name, _, value in lines}
-
-
 # --- Ending ---
 
 
@@ -62,11 +55,6 @@ def metrics(server: Server) -> dict[str, float]:
 def sandbox() -> Iterator[Sandbox]:
     with SandboxServer() as server:
         yield Sandbox(server)
-
-
-def carrier_settings(sandbox: Sandbox) -> dict[str, str]:
-    server = sandbox.server
-    return {name: server.urls[name] for name in ("ALPHA_URL", "ALPHA_TRACKING_URL", "BETA_URL")}
 
 
 def buyer() -> tuple[Shop, str]:
@@ -82,7 +70,7 @@ def test_a_purchase_in_flight_at_sigterm_is_finished_and_no_new_one_begins(
     _, token = buyer()
     headers = [("Authorization", f"Bearer {token}"), ("Content-Type", "application/json")]
     with (
-        served(tmp_path / "log", {"LABELS_DIR": str(tmp_path / "labels")} | carrier_settings(sandbox)) as server,
+        served(tmp_path / "log", {"LABELS_DIR": str(tmp_path / "labels")} | sandbox.server.urls) as server,
         ThreadPoolExecutor(1) as pool,
         Gate(monkeypatch, sandbox.server.state, "sell") as gate,
     ):
@@ -150,7 +138,7 @@ def test_stalled_bodies_leave_threads_for_other_requests(
     bearer = ("Authorization", f"Bearer {token}")
     an_order = ("POST", SHIPMENTS, [bearer, ("Content-Type", "application/json")], json.dumps(order()).encode())
     said = PLAIN_ERRORS["too_busy"].message
-    settings = {"LABELS_DIR": str(tmp_path / "labels")} | carrier_settings(sandbox)
+    settings = {"LABELS_DIR": str(tmp_path / "labels")} | sandbox.server.urls
     with served(tmp_path / "log", settings, threads=5) as server:
         takes_none = {"/admin/": b"302", "/admin/unknown": b"302", "/docs": b"405", "/public/unknown": b"404"}
         assert {path: answer_to_half(server.port, path) for path in takes_none} == takes_none
@@ -198,7 +186,7 @@ def test_a_killed_worker_is_replaced_and_its_metrics_stay_and_all_end_with_their
         os.kill(before[0], signal.SIGKILL)
         until(lambda: len(set(worker_pids(server)) - {before[0]}) == 2)
         until(lambda: server.log.read_text().count("Started worker-") == 3)  # before that it may miss a SIGTERM
-        found = metrics(server)
+        found = metrics(server.metrics_port)
         server.process.kill()
         until(lambda: is_refused(server.port))
     name = 'http_request_duration_seconds_count{method="GET",route="unknown-path",status="404"}'
@@ -215,7 +203,7 @@ def test_any_process_serves_the_metrics_of_all(transactional_db: None, tmp_path:
             statuses = Counter(pool.map(lambda _: ask(server.port, "GET", SEARCH)[0], range(150)))
         assert statuses == {403: 100, 429: 50}
         pids = {line for line in server.log.read_text().splitlines() if "Spawning worker" in line}
-        readings = [metrics(server) for _ in range(6)]
+        readings = [metrics(server.metrics_port) for _ in range(6)]
     assert len(pids) == 3
     for found in readings:
         for status, count in statuses.items():

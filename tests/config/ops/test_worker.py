@@ -1,14 +1,12 @@
 """`manage.py work`: tasks when they are due, ending at SIGTERM, metrics; a failure of one stops no other."""
 
 import logging
-import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
-from urllib.request import urlopen
 
 import pytest
 from django.db import OperationalError, connections
@@ -30,6 +28,7 @@ from tests.labels.factories import LabelFactory
 from tests.parcels.tracking.conftest import Carriers, follow
 from tests.shops.webhooks.receivers import tell_label
 from tests.support.factories import ShopFactory
+from tests.support.http import metrics
 from tests.support.processes import free_port, run_command, start_command
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 
@@ -261,14 +260,10 @@ def test_its_metrics_are_served(carriers: Carriers, shop: Shop) -> None:
     port, known = free_port(), 'tracking_parcels_asked_total{carrier="alpha",outcome="known"}'
     connections.close_all()
 
-    def metrics() -> dict[str, float]:
-        text = urlopen(f"http://127.0.0.1:{port}/metrics", timeout=WAIT_TIMEOUT_S).read().decode()
-        return {name: float(value) for name, value in re.findall(r"^([^#\n]+) (\S+)$", text, re.MULTILINE)}
-
     with process(carriers, WORK_METRICS_PORT=str(port)) as started:
         until(lambda: Parcel.objects.get().last_status == "IN_TRANSIT")
-        until(lambda: metrics()[known])  # counted when the parcel is saved
-        found = metrics()
+        until(lambda: metrics(port)[known])  # counted when the parcel is saved
+        found = metrics(port)
         started.send_signal(signal.SIGTERM)
         assert ended(started)[0] == 0
     assert found[known] == 1

@@ -82,12 +82,8 @@ def test_one_role_migrates_and_the_other_serves_and_works_without_owning_anythin
     (tmp_path / "sender.json").write_text(json.dumps(order()["originAddress"]))
     samples = ROOT / "tests" / "data" / "parcels.ndjson"
     with SandboxServer() as sandbox:
-        settings = {
-            "DATABASE_URL": database.as_setting("parcels"),
-            "LABELS_DIR": str(tmp_path / "labels"),
-            "ALPHA_URL": sandbox.urls["ALPHA_URL"],
-            "ALPHA_TRACKING_URL": sandbox.urls["ALPHA_TRACKING_URL"],
-        }
+        settings = {"DATABASE_URL": database.as_setting("parcels"), "LABELS_DIR": str(tmp_path / "labels")}
+        settings |= sandbox.urls
         script = WORK.format(folder=tmp_path, samples=samples)
         code, output, errors = run_command("shell", "-v", "0", "-c", script, stdin=b"255562\n", **settings)
         assert (code, output.startswith("pts_")) == (0, True), errors
