@@ -25,6 +25,7 @@ WITH_PROVINCES: Final = frozenset({"CA", "US"})
 POSTAL_CODE_OF: Final = MappingProxyType({"AE": "00000"})  # countries without postal codes
 # There any number goes into the mobile's field.
 MOBILE_ONLY: Final = frozenset({"BE", "US"})
+NOT_KNOWN: Final = "-"
 SHORTEST_MOBILE: Final = 10  # of its field; some countries have shorter numbers
 HEADERS: Final = MappingProxyType({"Content-Type": "application/json"})
 SHAPE: Final = CredentialsShape(
@@ -155,15 +156,7 @@ def at_point(party: Party, point: PickupPoint) -> Party:
 
 def before_look_up(party: Party) -> Party:
     """Return the recipient as at a point whose address is not known yet: only what is the customer's is validated."""
-    home = PickupPoint(
-        code="",
-        name=party.address1,
-        address1=party.address1,
-        zip_code=party.zip_code,
-        city=party.city,
-        country_code=party.country_code,
-    )
-    return at_point(party, home)
+    return replace(party, company=NOT_KNOWN, address1=NOT_KNOWN, address2="", city=NOT_KNOWN)
 
 
 def _shown(text: str) -> str:

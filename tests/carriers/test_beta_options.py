@@ -86,6 +86,13 @@ def test_of_a_pickup_order_the_customers_own_address_is_neither_printed_nor_refu
     assert "mot" not in str(letter)
 
 
+@pytest.mark.parametrize("words", ["😀", "♥", "\u200b", "東京"])
+def test_of_a_pickup_order_the_customers_own_words_need_not_be_printable(desk: Desk, words: str) -> None:
+    home = {"company": words, "address1": words, "address2": words, "city": words, "zip_code": words}
+    letter = desk.letter(FRANCE, recipient=home)
+    assert lines(letter) == {"companyName": "Tabac du Port", "line2": "12 quai de la Fosse"}
+
+
 def test_the_label_of_a_pickup_product_says_where_it_goes(desk: Desk) -> None:
     point = desk.buy(FRANCE, pickup_point_code="123456").pickup_point
     assert point is not None
