@@ -6,7 +6,7 @@ from typing import Any, Final
 from carriers.beta import messages
 from carriers.errors import CredentialsRejected, PickupPointRejected, ProductNotInContract, Rejected
 from carriers.products import PRODUCTS
-from carriers.shipment import Package, Party, Shipment
+from carriers.shipment import Package, Party, PickupPoint, Shipment
 from carriers.trials import SAMPLE_CUSTOMS, SAMPLE_WEIGHT_KG, SAMPLES, Finding, Terms, Verdict
 
 OPERATION: Final = "checkGenerateLabel"
@@ -25,7 +25,7 @@ def _finding(code: str, terms: Terms, validate: Callable[[messages.Json, Shipmen
         return Finding(code, Verdict.OPEN, "not asked: the product goes nowhere from the shop's sender address")
     sample = _sample(code, terms, recipient)
     try:
-        (body,) = messages.bodies(sample)
+        (body,) = messages.bodies(sample, _point(recipient))
         validate(body, sample)
     except Rejected as error:
         return _refused(code, (error, *error.others))
@@ -50,6 +50,18 @@ def _recipient(code: str, terms: Terms) -> Party | None:
     origin = terms.sender.country_code
     routes = (product.route(origin, party.country_code, SAMPLE_WEIGHT_KG, terms.products[code]) for party in SAMPLES)
     return next((party for party, route in zip(SAMPLES, routes, strict=True) if route), None)
+
+
+def _point(recipient: Party) -> PickupPoint:
+    """Return a point that does not exist, at the recipient's address: of a sample's request nothing else is wrong."""
+    return PickupPoint(
+        code=_SAMPLE_POINT,
+        name="Sample point",
+        address1=recipient.address1,
+        zip_code=recipient.zip_code,
+        city=recipient.city,
+        country_code=recipient.country_code,
+    )
 
 
 def _sample(code: str, terms: Terms, recipient: Party) -> Shipment:

@@ -195,6 +195,14 @@ def test_betas_refusal_of_the_samples_point_alone_is_said_to_be_no_more(
     assert ("only the sample's pickup point" in finding.detail) == is_the_points
 
 
+@pytest.mark.parametrize("product_code", ["beta_point_retrait_france", "beta_point_retrait_europe"])
+def test_nothing_but_the_point_is_wrong_with_the_sample_of_a_pickup_product(
+    product_code: str, sandbox: SandboxServer
+) -> None:
+    (finding,) = sandbox_clients(sandbox)["beta"].check_contract(one(product_code), CREDENTIALS["beta"])
+    assert finding.detail == "the carrier refused only the sample's pickup point"
+
+
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
