@@ -168,7 +168,11 @@ class ListOfField(serializers.ListField):
     default_error_messages = MESSAGES | {"max_length": "must have at most {max_length} elements."}
 
     def to_internal_value(self, data: Any) -> list[Any]:
-        values: list[Any] = super().to_internal_value(checked_array(data))
+        """Refuse too many elements before any is read: thousands of them are one fault."""
+        array = checked_array(data)
+        if self.max_length is not None and len(array) > self.max_length:
+            self.fail("max_length", max_length=self.max_length)
+        values: list[Any] = super().to_internal_value(array)
         return values
 
 

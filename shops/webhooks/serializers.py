@@ -23,6 +23,7 @@ from shops.webhooks.models import DeliveryState, WebhookDelivery, iso, iso_or_no
 from shops.webhooks.public_addresses import MAX_URL_LENGTH, UrlError, check_url
 
 MAX_EVENTS: Final = 500
+MAX_TYPES: Final = 100  # that are read, the same one twice included
 MAX_PLACE_LENGTH: Final = 1000
 
 
@@ -56,7 +57,8 @@ class EventTypesField(ListOfField):
 
     def __init__(self, **kwargs: Any) -> None:
         help_text = "The types of events that it is told of; null means all."
-        super().__init__(child=ChoiceField(SUBSCRIBABLE), allow_null=True, help_text=help_text, **kwargs)
+        child = ChoiceField(SUBSCRIBABLE)
+        super().__init__(child=child, allow_null=True, max_length=MAX_TYPES, help_text=help_text, **kwargs)
 
     def to_internal_value(self, data: Any) -> list[Any]:
         if data == []:

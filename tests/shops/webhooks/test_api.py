@@ -263,3 +263,13 @@ def test_deliveries_are_listed_newest_first_and_by_state(own: Caller, receiver: 
     assert following.json() == {"data": [oldest], "next": None}
     assert get(own, made, "/deliveries?state=dead")["data"] == []
     assert_error(own.get(f"{WEBHOOKS}/{made['id']}/deliveries?state=lost"), 400)
+
+
+@pytest.mark.any_database
+def test_thousands_of_types_or_ids_are_one_fault(own: Caller, receiver: Receiver) -> None:
+    many = call(own, "POST", WEBHOOKS, {"url": receiver.url, "eventTypes": [1] * 20_000})
+    assert_error(many, 400, "eventTypes: must have at most 100 elements.")
+    made = make(own, receiver, eventTypes=["label.failed"] * 100)
+    assert made["eventTypes"] == ["label.failed"]
+    many = send(own, "POST", made, "/replay", {"eventIds": [""] * 10_000})
+    assert_error(many, 400, "eventIds: must have at most 500 elements.")
