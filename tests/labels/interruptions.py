@@ -1,12 +1,16 @@
-"""Purchases that are interrupted, and time that passes for them."""
+"""Purchases that are interrupted, time that passes for them, and a database that is restored to an earlier moment."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from django.db import transaction
 from django.db.models import DateTimeField, F
 
 from labels.models import LabelState, ShippingLabel, lease
+from parcels.models import Parcel, TrackingNumber
 from shops.contracts.models import CarrierContract
+from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import CONTROL, Sandbox, row
 from tests.labels.orders import PRODUCT, order, post
 from tests.labels.urls import pages
@@ -17,6 +21,7 @@ BETA = PRODUCT["beta"]
 SEARCH, PRINT, CANCEL = "trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth", "cancelSkybill"
 KEY = "k"
 WAIT_S = 3600
+RESTORED = (ShippingLabel, Parcel, TrackingNumber, WebhookEvent)
 
 
 def interrupt(buyer: Caller, sandbox: Sandbox, fault: str, body: Any = None, **facts: Any) -> ShippingLabel:
@@ -48,6 +53,20 @@ def pass_time(seconds: float = 120) -> None:
     times = [field.name for field in ShippingLabel._meta.concrete_fields if isinstance(field, DateTimeField)]
     ShippingLabel.objects.update(**{name: F(name) - delta for name in times})
     CarrierContract.objects.update(updated_at=F("updated_at") - delta)
+
+
+def moment() -> Callable[[], None]:
+    """Remember the tables; the function that is returned restores them."""
+    kept = {model: list(model._default_manager.all()) for model in RESTORED}
+
+    @transaction.atomic
+    def restore() -> None:
+        for model in reversed(RESTORED):
+            model._default_manager.all().delete()
+        for model, rows in kept.items():
+            model._default_manager.bulk_create(rows)
+
+    return restore
 
 
 def buy_control(buyer: Caller) -> None:

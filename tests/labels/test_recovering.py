@@ -1,45 +1,28 @@
 """``recover`` makes again what a restored database lost: rows, keys and parcels, and nothing is bought twice."""
 
 import os
-from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import transaction
 from pytest_django.fixtures import Settings
 
 from labels.lifecycle import cancelling
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import receipts, storage
-from parcels.models import Parcel, TrackingNumber
+from parcels.models import Parcel
 from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import Sandbox, nothing_recorded, row
-from tests.labels.interruptions import BETA, KEY, WAIT_S, assert_bought, buy_control, interrupt, pass_time
+from tests.labels.interruptions import BETA, KEY, WAIT_S, assert_bought, buy_control, interrupt, moment, pass_time
 from tests.labels.orders import PRODUCT, RECIPIENT, order, post, weighing
 from tests.labels.urls import fetch
 from tests.support.api import Caller
 from tests.support.paths import SHIPMENTS
 
-RESTORED = (ShippingLabel, Parcel, TrackingNumber, WebhookEvent)
 BODIES = [*map(order, PRODUCT.values()), order(parcels=weighing(1, 2))]
-
-
-def moment() -> Callable[[], None]:
-    """Remember the tables; the function that is returned restores them."""
-    kept = {model: list(model._default_manager.all()) for model in RESTORED}
-
-    @transaction.atomic
-    def restore() -> None:
-        for model in reversed(RESTORED):
-            model._default_manager.all().delete()
-        for model, rows in kept.items():
-            model._default_manager.bulk_create(rows)
-
-    return restore
 
 
 def recover(*arguments: str) -> list[str]:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
 from tests.labels.interruptions import CANCEL
+from tests.models.label_backups import restored
 from tests.models.label_carriers import behind
 from tests.models.label_life import ANSWERS, FAULTS, KILLS, PLACES, QUESTIONS, LabelLife, numbers
 from tests.models.label_ways import Way, ways
@@ -84,6 +85,19 @@ class LabelStories(LabelLife):
         """A shop has a label that the database forgets."""
         self.order(carrier=carrier, count=count, fault=0, place=None)
         self.restore(which=NEWEST)
+
+    @precondition(lambda self: self.world.suspended is None)
+    @rule(carrier=carriers, count=counts, fault=faults, is_erased=st.booleans())
+    def recover(self, carrier: str, count: int, fault: int, is_erased: bool) -> None:
+        """An order was in doubt at the moment that is restored; since then it was settled and repeated."""
+        self.order(carrier=carrier, count=count, fault=fault, place=None)
+        wanted = self.world.orders[-1]
+        self.let_pass(4000)
+        self.order(carrier=carrier, count=1, fault=0, place=None)
+        with restored(self.world, is_erased=is_erased):
+            self.reconcile(question=None, is_blind=False, place=None)
+            self.note(wanted, self.world.ask(wanted))
+            self.holds()
 
     @rule(count=st.integers(2, 3), left_out=st.integers(0, 2), is_adopted=st.booleans())
     def refuse_part(self, count: int, left_out: int, is_adopted: bool) -> None:

@@ -49,7 +49,8 @@ WAYS: dict[Event, st.SearchStrategy[Way]] = {
         **after("alpha", "closemade"),
         seconds=LONG_S,
     ),
-    Event.NOT_FOUND: way("find_nothing", fault=[FAULTS["alpha"].index(each) for each in ("close", "late")]),
+    Event.NOT_FOUND: way("find_nothing", fault=[FAULTS["alpha"].index(each) for each in ("close", "late")])
+    | way("recover", **after("alpha", "close"), is_erased=[True, False]),
     Event.VOIDED: way("settle", **NOTHING_ELSE, **after("alpha", "closemade", "late"), seconds=LONG_S),
     Event.SETTLED: way("settle", **NOTHING_ELSE, **after("beta", "close", "closemade", "nolabel"), seconds=LONG_S),
     Event.ANSWERED_LATE: way(
