@@ -60,7 +60,7 @@ def test_revoking_says_so_and_can_be_repeated(shop: Shop) -> None:
         call("revoke_webhook", "we_unknown")
 
 
-def test_nothing_is_revoked_that_the_audit_log_does_not_have(shop: Shop) -> None:
+def test_nothing_is_revoked_that_the_audit_log_does_not_have(transactional_db: None, shop: Shop) -> None:
     made = call("create_webhook", shop.id, URL)[0].strip()
 
     def refuse(execute: Any, sql: str, *rest: Any) -> Any:
