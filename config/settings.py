@@ -60,7 +60,7 @@ LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 
 ADMIN_MFA_REQUIRED = env.bool("ADMIN_MFA_REQUIRED", not DEBUG)
 # The operator's name in the audit log, for a command; default: the operating system's user.
-OPERATOR = env.str("OPERATOR", "")
+OPERATOR = env.str("OPERATOR", "", validate=validators.one_line)
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HTTPS
 # One sign-on by OpenID Connect, beside the passwords (config.login.oidc); without an issuer there is none.
 OIDC_ISSUER = env.str("OIDC_ISSUER", "", validate=validators.issuer)

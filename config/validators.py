@@ -51,6 +51,11 @@ def hosts_among(allowed: list[str]) -> Callable[[list[str]], None]:
     return validator
 
 
+def one_line(value: str) -> None:
+    if not value.isprintable():
+        raise ValidationError("needs a name in one line, of printable characters")
+
+
 def picture_hosts(values: list[str]) -> None:
     if not all(re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", value) for value in values):
         raise ValidationError("needs host names, in lower case and comma-separated, such as cdn.example.com")

@@ -81,7 +81,8 @@ class CustomerCommand(Command):
 def operator() -> str:
     """Return the name of the one who runs the command: OPERATOR's, else the operating system's."""
     try:
-        return settings.OPERATOR or os.environ.get("SUDO_USER") or getpass.getuser()
+        name = settings.OPERATOR or os.environ.get("SUDO_USER") or getpass.getuser()
+        return name.encode(errors="replace").decode()  # a system's name may be no UTF-8
     except (KeyError, OSError):  # a container's user may have no name
         return f"uid {os.getuid()}"
 

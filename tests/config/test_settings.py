@@ -71,6 +71,7 @@ BAD: dict[str, Sequence[str | None]] = {
         *"redis+sentinel://:hunter2@host/master/one redis+sentinel://:hunter2@host/master/0?ssl=hunter2".split(),
         "redis+sentinel://:hunter2@host/master/0?hunter2",
     ],
+    "OPERATOR": ["hunter2\n", "hunter2\x1b[31m", "hunter2\udcff"],
     "RATE_LIMIT": [
         *("", "100 / 60s", "100/60s\n", "\u0661/60s"),
         *"100 0/60s -1/60s 100/0s 100/60 100/60x 1e2/60s 100/32d 100/99999d".split(),

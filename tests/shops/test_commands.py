@@ -274,6 +274,12 @@ def test_a_database_without_tables_is_one_line_that_says_what_to_do(transactiona
     assert err.endswith(" (run `manage.py migrate` first)\n")
 
 
+def test_an_operators_name_that_is_not_utf_8_is_still_a_name(transactional_db: None) -> None:
+    code, out, err = run_command("create_shop", "Own", SUDO_USER="ad\udce9le")
+    assert (code, err) == (0, "")
+    assert AuditEntry.objects.get(object_id=out.strip()).actor == "ad?le"
+
+
 def test_a_database_that_is_none_is_one_line(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("no database, but longer than the head of one" * 10)
