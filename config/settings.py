@@ -153,7 +153,7 @@ WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", False)
 
 # --- Mail (config.desk.morning); without a host there is none ---
 
-EMAIL_HOST = env.str("EMAIL_HOST", "")
+EMAIL_HOST = env.str("EMAIL_HOST", "", validate=validators.host)
 EMAIL_PORT = env.int("EMAIL_PORT", 587, validate=validators.port)
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_USER", ""), env.str("EMAIL_HOST_PASSWORD", "")
 EMAIL_USE_SSL = EMAIL_PORT == 465  # noqa: PLR2004 - the port where TLS begins with the first byte (RFC 8314)

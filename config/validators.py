@@ -162,6 +162,12 @@ def check_extra(module: str) -> None:
         raise ValidationError("needs packages that are not installed: see requirements-extras.txt")
 
 
+def host(value: str) -> None:
+    """Refuse a port or a scheme beside the name; the names of a container's network may have underscores."""
+    if not re.fullmatch(r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|[0-9a-fA-F]*:[0-9a-fA-F:.]+)?", value):
+        raise ValidationError("needs a host name or an IP address, without a port")
+
+
 def sender(value: str) -> None:
     """Refuse an address that no mail is sent from; a name may stand before it."""
     if value and not (value.isprintable() and re.fullmatch(r"[^\s@]+@[^\s@]+", parseaddr(value)[1])):

@@ -303,7 +303,7 @@ def test_links_are_https_unless_the_service_serves_plain_http(name: str, monkeyp
     monkeypatch.setenv(name, "HTTPS://parcels.example.com")
     assert load()[name] == "HTTPS://parcels.example.com"
     monkeypatch.setenv(name, "http://parcels.example.com")
-    with pytest.raises(EnvError, match=f"{name}.*needs an https URL"):
+    with pytest.raises(EnvError, match=rf"{name}.*needs an https URL"):
         load()
     monkeypatch.setenv("HTTPS", "0")
     assert load()[name] == "http://parcels.example.com"
@@ -332,6 +332,18 @@ def test_a_good_value_is_accepted(
 ) -> None:
     monkeypatch.setenv(name, value)
     assert load()[setting] == expected
+
+
+@pytest.mark.parametrize("host", ["mail.example.com:587", "smtp://mail.example.com", "mail example", "-", "mail\udcff"])
+def test_a_mail_server_is_a_host_alone(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEFAULT_FROM_EMAIL", "parcels@example.com")
+    monkeypatch.setenv("ADMIN_URL", "https://staff.example.com")
+    for good in ("mail.example.com", "smtp_relay", "192.0.2.1", "2001:db8::1"):
+        monkeypatch.setenv("EMAIL_HOST", good)
+        assert load()["EMAIL_HOST"] == good
+    monkeypatch.setenv("EMAIL_HOST", host)
+    with pytest.raises(EnvError, match=r"EMAIL_HOST.*needs a host name or an IP address"):
+        load()
 
 
 @pytest.mark.parametrize(("port", "from_the_first_byte"), [("465", True), ("587", False), ("25", False)])
