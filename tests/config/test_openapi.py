@@ -224,41 +224,6 @@ def test_every_error_is_described_with_its_own_status() -> None:
                 assert status in entry.statuses, entry.name
 
 
-def test_a_pdf_that_cant_be_read_now_is_described_with_when_to_try_again(document: Json) -> None:
-    (opened,) = (one for one in operations(document) if one["operationId"] == "openLabelPdf")
-    answer = opened["responses"]["500"]
-    example = answer["content"]["application/json"]["examples"]["LABEL_STORAGE_UNAVAILABLE"]
-    assert "can't be read now" in example["value"]["message"]
-    assert "Retry-After" in answer["headers"]
-    header = document["components"]["headers"][answer["headers"]["Retry-After"]["$ref"].rpartition("/")[2]]
-    assert "required" not in header  # the other 500 has none
-    assert "read" in CODES["LABEL_STORAGE_UNAVAILABLE"].cause
-
-
-def test_the_example_of_a_wrong_method_names_the_methods_of_its_path(document: Json) -> None:
-    said = {
-        operation["operationId"]: operation["responses"]["405"]["content"]["application/json"]["examples"]
-        for operation in operations(document)
-    }
-    only = {name: examples["method_not_allowed"]["value"]["message"] for name, examples in said.items()}
-    reading = "This path does not take this method, only GET, HEAD."
-    assert only.pop("buyLabel") == only.pop("listLabels") == reading.replace("HEAD", "HEAD, POST")
-    assert only.pop("cancelLabel") == reading.replace("GET, HEAD", "POST")
-    assert {only.pop(name) for name in ("listWebhooks", "createWebhook")} == {reading.replace("HEAD", "HEAD, POST")}
-    of_one = reading.replace("HEAD", "HEAD, PATCH, DELETE")
-    assert {only.pop(name) for name in ("retrieveWebhook", "changeWebhook", "deleteWebhook")} == {of_one}
-    for name in ("rotateWebhookSecret", "testWebhook", "replayWebhook"):
-        assert only.pop(name) == reading.replace("GET, HEAD", "POST")
-    assert only.pop("checkOrder") == reading.replace("GET, HEAD", "POST")
-    assert set(only.values()) == {reading}
-
-
-def test_a_phone_may_be_asked_for_of_the_customer_only(document: Json) -> None:
-    schemas = document["components"]["schemas"]
-    assert "pickup point" not in schemas["Address"]["properties"]["phone"]["description"]
-    assert "pickup point" in schemas["RecipientAddress"]["properties"]["phone"]["description"]
-
-
 def test_a_token_is_needed_for_all_but_the_pdfs(document: Json) -> None:
     for operation in operations(document):
         assert operation["security"] == ([{}] if operation["operationId"] == "openLabelPdf" else [{"accessToken": []}])

@@ -55,17 +55,6 @@ def test_an_unknown_path_is_404_for_everyone(
             assert_error(caller.request(method, path), 404, UNKNOWN_PATH)
 
 
-@pytest.mark.parametrize("method", [*METHODS[1:8], "X" * 100])
-@pytest.mark.parametrize("path", [PARCELS + "N1", SEARCH])
-def test_a_wrong_method_is_405_and_says_which_are_right(
-    method: str, path: str, debug: None, own: Caller, nobody: Nobody, settings: Settings
-) -> None:
-    response = own.request(method, path)
-    assert_error(response, 405)
-    assert set(response["Allow"].split(", ")) == {"GET", "HEAD"}
-    assert_error(nobody.request(method, path), 403)
-
-
 @pytest.mark.parametrize(
     ("body", "content_type"),
     [
