@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -230,10 +229,3 @@ def bucket_settings(port: int) -> dict[str, str]:
         "AWS_ACCESS_KEY_ID": "drill",
         "AWS_SECRET_ACCESS_KEY": "drill",
     }
-
-
-@contextmanager
-def silent_server() -> Iterator[int]:
-    """Accept connections and stay silent; yield the port."""
-    with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
-        yield listener.getsockname()[1]

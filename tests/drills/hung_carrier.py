@@ -16,12 +16,13 @@ from functools import partial
 
 from tests.drills.audit import Audit
 from tests.drills.clients import Clients, Sample, percentiles
-from tests.drills.environment import Environment, bucket_settings, environment, silent_server
+from tests.drills.environment import Environment, bucket_settings, environment
 from tests.drills.options import read_options
 from tests.drills.printing import exit_code
 from tests.drills.process import metered
 from tests.drills.shop import SHOP
 from tests.support.http import Answer
+from tests.support.proxies import silent_server
 
 WORKERS = 2
 PARCELS = 10_000

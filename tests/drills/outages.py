@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.drills.audit import Audit, AuditResult
-from tests.drills.environment import Environment, bucket_settings, environment, silent_server
+from tests.drills.environment import Environment, bucket_settings, environment
 from tests.drills.options import read_options
 from tests.drills.printing import counts, exit_code, say
 from tests.drills.process import Process
 from tests.drills.shop import carrier_of, new_key, order
 from tests.support.http import Answer
 from tests.support.processes import free_port
+from tests.support.proxies import silent_server
 from tests.support.services import redis_executable, wait_for_redis
 
 TIMEOUT_S, MARGIN_S = 4.0, 8.0

@@ -2,7 +2,6 @@
 
 import os
 import re
-import socket
 import threading
 import time
 from collections import Counter
@@ -22,6 +21,8 @@ from shops.api.authentication import find
 from tests.support.api import Caller, Clock, Nobody, Response, assert_error
 from tests.support.factories import AccessTokenFactory, import_parcel
 from tests.support.paths import PARCELS, SEARCH
+from tests.support.processes import free_port
+from tests.support.proxies import silent_server
 
 FOUND = SEARCH + "?orderName=1"
 CROWD = 40
@@ -167,18 +168,15 @@ def test_requests_from_many_threads_are_counted_exactly(transactional_db: None, 
 
 
 @pytest.fixture
-def refusing() -> Iterator[str]:
+def refusing() -> str:
     """The URL of a port that refuses connections."""
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        yield f"redis://127.0.0.1:{held.getsockname()[1]}/0"
+    return f"redis://127.0.0.1:{free_port()}/0"
 
 
 @pytest.fixture
 def silent() -> Iterator[str]:
-    """The URL of a server that accepts connections and stays silent."""
-    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
-        yield f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
+    with silent_server() as port:
+        yield f"redis://127.0.0.1:{port}/0"
 
 
 @pytest.fixture(params=["refusing", "silent"])

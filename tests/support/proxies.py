@@ -1,8 +1,9 @@
-"""A proxy that lets a server seem gone, or silent, while it runs on undisturbed."""
+"""A proxy that lets a server seem gone, or silent, while it runs on undisturbed; and a server that is silent."""
 
 import socket
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Self
 
 
@@ -94,3 +95,10 @@ def postgresql_target(settings: dict[str, Any]) -> str | tuple[str, int]:
     host = settings["HOST"] or settings["OPTIONS"].get("host", "")
     port = int(settings["PORT"] or 5432)
     return f"{host}/.s.PGSQL.{port}" if host.startswith("/") else (host, port)
+
+
+@contextmanager
+def silent_server() -> Iterator[int]:
+    """Accept connections and stay silent; yield the port."""
+    with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
+        yield listener.getsockname()[1]

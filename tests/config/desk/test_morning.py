@@ -1,7 +1,6 @@
 """The morning's e-mail: the queue's rows, once a day, to those of the staff who want it."""
 
 from datetime import UTC, date, datetime, timedelta
-from socket import create_server
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from shops.staff.morning import MorningMail
 from tests.labels.factories import LabelFactory
 from tests.support.canaries import CANARY
 from tests.support.desk import member, rows
+from tests.support.processes import free_port
 
 pytestmark = pytest.mark.django_db
 CHOICE = "/admin/morning/"
@@ -129,9 +129,7 @@ def test_a_mail_server_that_is_away_is_logged_once_a_run_and_asked_again(
     world()
     reader(), reader("Operations")
     local = settings.EMAIL_BACKEND
-    with create_server(("127.0.0.1", 0)) as unused:
-        settings.EMAIL_PORT = unused.getsockname()[1]
-    settings.EMAIL_HOST, settings.EMAIL_BACKEND = "127.0.0.1", IN_SMTP
+    settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_BACKEND = "127.0.0.1", free_port(), IN_SMTP
     assert at(2026, 3, 28, 7) == 0
     warnings = [record for record in caplog.records if "mail server" in record.message]
     assert [vars(record)["reason"] for record in warnings] == ["ConnectionRefusedError"]

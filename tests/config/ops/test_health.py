@@ -1,7 +1,6 @@
 """Probes: liveness, readiness, and nothing in the answers but states by name."""
 
 import json
-import socket
 import threading
 from collections.abc import Iterator
 from copy import deepcopy
@@ -25,6 +24,7 @@ from labels.pdfs import storage
 from shops.contracts.clients import client as carrier_client
 from tests.labels.factories import ContractFactory
 from tests.support.api import Response, client
+from tests.support.processes import free_port
 from tests.support.waiting import WAIT_TIMEOUT_S
 
 READY = {
@@ -184,14 +184,12 @@ def test_a_folder_that_cannot_be_written_to_is_shown(
 
 
 def test_a_bucket_that_does_not_answer_is_shown(transactional_db: None, settings: Settings) -> None:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{held.getsockname()[1]}"
-        options = {"bucket_name": "b", "access_key": "a", "secret_key": "hunter2", "endpoint_url": url}
-        labels = {"BACKEND": "labels.pdfs.bucket.LabelBucket", "OPTIONS": options}
-        settings.STORAGES = settings.STORAGES | {"labels": labels}
-        with pytest.raises(storage.StorageError, match=r"\AEndpointConnectionError\Z"):
-            storage.check()
+    url = f"http://127.0.0.1:{free_port()}"
+    options = {"bucket_name": "b", "access_key": "a", "secret_key": "hunter2", "endpoint_url": url}
+    labels = {"BACKEND": "labels.pdfs.bucket.LabelBucket", "OPTIONS": options}
+    settings.STORAGES = settings.STORAGES | {"labels": labels}
+    with pytest.raises(storage.StorageError, match=r"\AEndpointConnectionError\Z"):
+        storage.check()
 
 
 @pytest.mark.real_services
