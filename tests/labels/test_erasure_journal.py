@@ -13,8 +13,9 @@ from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
 from parcels.models import Parcel
 from tests.labels.factories import LabelFactory
+from tests.labels.interruptions import moment
 from tests.labels.orders import RECIPIENT
-from tests.labels.test_recovering import moment, recover
+from tests.labels.test_recovering import recover
 from tests.support.api import Caller
 from tests.support.factories import import_parcel
 
