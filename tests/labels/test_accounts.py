@@ -8,7 +8,6 @@ from django.core.management import call_command
 from django.utils import timezone
 from pypdf import PdfReader
 
-from carriers.shipment import Credentials
 from config.retention import apply_retention
 from labels.lifecycle import cancelling
 from labels.lifecycle.reconciling import reconcile
@@ -153,13 +152,6 @@ def test_a_label_is_printed_again_on_the_paper_that_it_was_bought_on(buyer: Call
     configure(ACCOUNT["alpha"])
     assert reconcile() == {LabelState.GENERATED: 1}
     assert paper_mm(label) == A4
-
-
-def test_a_contracts_credentials_say_the_shop_and_the_parent(buyer: Caller) -> None:
-    contract = CarrierContract.objects.get(carrier_code="beta")
-    contract.parent_account_number = "900001"
-    assert contract.credentials == Credentials(ACCOUNT["beta"], PASSWORD["beta"], parent_account_number="900001")
-    assert contract.credentials.shop_id == buyer.shop.id
 
 
 def test_staff_see_the_account_that_a_label_was_bought_on(buyer: Caller) -> None:

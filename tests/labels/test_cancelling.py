@@ -89,27 +89,16 @@ def test_after_an_hour_a_cancellation_is_a_persons(buyer: Caller, sandbox: Sandb
     assert list(ShippingLabel.objects.needing_decision()) == [row()]
 
 
-def test_a_parcel_that_is_taken_in_charge_stays_bought(buyer: Caller, sandbox: Sandbox) -> None:
-    label = bought(buyer)
-    sandbox.server.state.ledger.collect("alpha", label.tracking_number)
-    with pytest.raises(CommandError) as caught:
-        cancel(label.id)
-    assert str(caught.value).startswith(f"LABEL_ID: {label.id} is not cancelled: ")
-    assert "taken in charge" in str(caught.value)
-    assert len(str(caught.value).splitlines()) == 1
-    assert buyer.get(f"{SHIPMENTS}/{label.id}").status_code == 200
-    assert (row().state, row().cancel_requested_at) == (LabelState.GENERATED, None)
-
-
 @pytest.mark.parametrize("refused_before", [0, 1])
 def test_of_several_parcels_one_taken_in_charge_keeps_all(refused_before: int, buyer: Caller, sandbox: Sandbox) -> None:
     label = bought(buyer, parcels=3)
     sandbox.server.state.ledger.collect("alpha", label.tracking_numbers[refused_before])
     if refused_before:
         sandbox.arm("2", operation=CANCEL, count=1)  # not known yet
-    with pytest.raises(CommandError, match="taken in charge"):
+    with pytest.raises(CommandError, match=f"^LABEL_ID: {label.id} is not cancelled: .*taken in charge.*$"):  # one line
         cancel(label.id)
     assert (row().state, row().cancel_requested_at) == (LabelState.GENERATED, None)
+    assert buyer.get(f"{SHIPMENTS}/{label.id}").status_code == 200
     assert not any(map(sandbox.is_cancelled, sandbox.made()))
 
 

@@ -234,12 +234,6 @@ def test_goods_do_not_weigh_more_than_the_parcels(
         assert response.status_code == 201
 
 
-def test_all_faults_are_told_at_once(asker: Caller, sandbox: Sandbox) -> None:
-    body = changed(changed(abroad(), "customs.items[1].quantity", 0), f"{ITEM_PATH}.hsCode", "1")
-    said = f"customs.items[0].hsCode: {HS_CODE} customs.items[1].quantity: must be from 1 to 999."
-    assert_refused(asker, sandbox, body, said)
-
-
 @pytest.mark.parametrize(
     ("path", "value"),
     [

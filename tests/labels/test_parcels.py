@@ -26,7 +26,7 @@ from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import LabelFactory, publish
 from tests.labels.interruptions import CANCEL, interrupt
-from tests.labels.orders import PRODUCT, RECIPIENT, order, post, weighing
+from tests.labels.orders import RECIPIENT, order, post, weighing
 from tests.support.api import Caller, Response
 from tests.support.documents import assert_documents_agree
 from tests.support.factories import ParcelLineFactory, import_lines, import_parcel
@@ -375,17 +375,6 @@ def test_a_cancelled_number_holds_back_none_of_the_parcels_that_name_it(buyer: C
         hear(label, reported(label, S.DELIVERED, "D", number=name), parcel=name)
     cancelling.cancel(label)
     assert [buyer.look_up(name).json()["lastStatus"] for name in ("P1", "P2")] == ["DELIVERED", "DELIVERED"]
-
-
-@pytest.mark.parametrize("product_code", PRODUCT.values())
-@pytest.mark.parametrize("status", [S.IN_TRANSIT, S.DELIVERED])
-def test_a_parcel_that_was_handed_in_is_not_cancelled(status: Status, product_code: str, buyer: Caller) -> None:
-    label = bought(buyer, product_code)
-    hear(label, reported(label, status))
-    with pytest.raises(cancelling.CancelError, match="taken it in charge"):
-        cancelling.cancel(label)
-    assert ShippingLabel.objects.get().state == LabelState.GENERATED
-    assert buyer.look_up(label.tracking_number).status_code == 200
 
 
 def test_a_report_ends_a_cancellation_that_the_carrier_could_not_carry_out_yet(buyer: Caller) -> None:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from labels.models import ShippingLabel
 from tests.labels.conftest import Sandbox, row
 from tests.labels.orders import PRODUCT, SENDER, order, post, weighing
 from tests.support.api import Caller, assert_error, forget
@@ -28,15 +27,6 @@ def test_an_origin_in_the_order_comes_before_the_shops_own_address(buyer: Caller
     assert post(buyer, order()).status_code == 201
     assert row().sender == SENDER
     assert "3 rue de l Eglise" in sandbox.printed(sandbox.made()[0]).sender
-
-
-def test_a_shop_without_a_sender_address_is_told_so(asker: Caller, sandbox: Sandbox) -> None:
-    body = order()
-    del body["originAddress"]
-    response = post(asker, body)
-    assert_error(response, 400, "originAddress: is required, as the shop has no sender address of its own.")
-    assert sandbox.calls() == 0
-    assert not ShippingLabel.objects.exists()
 
 
 def test_a_missing_sender_or_a_day_that_is_over_is_reported_along_with_the_other_faults(asker: Caller) -> None:

@@ -1,7 +1,6 @@
 """A purchase is reconciled by one process at a time, and what the storage refused is stored later."""
 
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -11,25 +10,11 @@ from labels.lifecycle import outcomes
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
 from shops.contracts.models import CarrierContract
-from tests.labels.conftest import Sandbox, assert_coded, in_threads, nothing_finished, row
+from tests.labels.conftest import Sandbox, in_threads, nothing_finished, row
 from tests.labels.factories import ContractFactory, LabelFactory
-from tests.labels.interruptions import KEY, SEARCH, WAIT_S, as_if_killed, assert_bought, interrupt, pass_time
-from tests.labels.orders import PRODUCT, order, post
+from tests.labels.interruptions import KEY, SEARCH, as_if_killed, interrupt, pass_time
+from tests.labels.orders import order, post
 from tests.support.api import Caller
-
-
-@pytest.mark.parametrize("product_code", PRODUCT.values())
-def test_a_pdf_that_the_storage_refused_is_stored_as_soon_as_it_can_be(
-    product_code: str, buyer: Caller, sandbox: Sandbox, folder: Path
-) -> None:
-    folder.write_text("no folder")
-    assert_coded(post(buyer, order(product_code), key=KEY), 500, "LABEL_STORAGE_UNAVAILABLE")
-    assert reconcile() == {LabelState.RECEIVED: 1}
-    folder.unlink()
-    # No time has to pass: nobody works on it.
-    assert reconcile() == {LabelState.GENERATED: 1}
-    assert_bought(buyer, sandbox)
-    assert reconcile() == {}
 
 
 def test_what_is_stored_and_not_recorded_so_is_counted_as_its_row_says(
@@ -83,17 +68,6 @@ def test_a_purchase_that_ends_late_leaves_the_lease_to_who_has_it_now(buyer: Cal
     ShippingLabel.objects.update(leased_until=taken_until)
     outcomes.fail_during_request(late, OutcomeUnknown("alpha", "no whole answer in time"))
     assert row().leased_until == taken_until
-
-
-@pytest.mark.parametrize("state", [LabelState.GENERATED, LabelState.FAILED, LabelState.CANCELLED])
-def test_a_purchase_that_is_over_is_left_alone(state: LabelState, buyer: Caller, sandbox: Sandbox) -> None:
-    post(buyer, order())
-    ShippingLabel.objects.update(state=state)
-    pass_time(10 * WAIT_S)
-    before = ShippingLabel.objects.values().get()
-    assert reconcile() == {}
-    assert ShippingLabel.objects.values().get() == before
-    assert sandbox.questions() == 0
 
 
 def test_several_reconcilers_at_once_do_the_work_once(buyer: Caller, sandbox: Sandbox) -> None:

@@ -101,14 +101,6 @@ def test_nobody_decides_while_a_process_cancels(staff: Client, shop: Shop) -> No
     assert label.state == LabelState.CANCELLING
 
 
-@pytest.mark.parametrize("data", [{}, {"outcome": "x"}])
-def test_without_a_decision_nothing_changes(data: dict[str, str], staff: Client, shop: Shop) -> None:
-    label = waiting(shop)
-    decide(staff, label, "cancelled", **data)
-    label.refresh_from_db()
-    assert label.state == LabelState.CANCELLING
-
-
 def test_a_notice_is_listed_and_shown_until_it_is_dealt_with(staff: Client, shop: Shop) -> None:
     label = LabelFactory(shop=shop, order_id="noted", staff_notice="The customs form did not come.")
     LabelFactory(shop=shop)

@@ -65,15 +65,6 @@ def test_what_is_over_is_not_decided(staff: Client, shop: Shop, state: str) -> N
     assert changes() == []
 
 
-def test_looking_at_a_question_decides_nothing(staff: Client, shop: Shop) -> None:
-    label = LabelFactory(shop=shop, state="unknown")
-    for method in (staff.get, staff.head):
-        for decision in ("adopt", "not-made"):
-            assert method(f"{LABELS}{label.id}/{decision}/?number_1=6A1111").status_code == 200
-    label.refresh_from_db()
-    assert label.state == "unknown"
-
-
 def test_a_decision_from_another_site_is_refused(staff: Client, shop: Shop) -> None:
     label = LabelFactory(shop=shop, state="unknown")
     browser = Client(enforce_csrf_checks=True, raise_request_exception=False)
