@@ -83,12 +83,3 @@ def test_fields_that_no_sender_has_are_ignored_and_named(shop: Shop) -> None:
     first, second = err.splitlines()
     assert "is set" in first
     assert second == "Ignored, as no field of originAddress: adress2, instructions, a%0Ab."
-
-
-@pytest.mark.parametrize("arguments", [("absent", "-"), ("shop", "/nowhere/address.json"), ("shop", "/")])
-def test_no_shop_and_no_file_are_told_in_one_line(arguments: tuple[str, ...], shop: Shop) -> None:
-    with pytest.raises(CommandError) as caught:
-        call(SET_ADDRESS, *arguments, stdin=orjson.dumps(SENDER))
-    assert len(str(caught.value).splitlines()) == 1
-    shop.refresh_from_db()
-    assert shop.sender_address is None

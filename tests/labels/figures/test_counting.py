@@ -95,15 +95,6 @@ def test_days_of_another_time_zone_are_counted_from_the_start(
     assert LabelFigure.objects.get().day == date(2026, 3, 2)
 
 
-def test_a_count_that_is_repeated_changes_nothing(shop: Shop) -> None:
-    LabelFactory(shop=shop)
-    recount()
-    before = counted()
-    assert before
-    recount()
-    assert counted() == before
-
-
 def test_a_wrong_figure_of_a_day_is_put_right_by_its_next_count(shop: Shop) -> None:
     LabelFactory(shop=shop)
     recount()

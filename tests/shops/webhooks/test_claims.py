@@ -132,20 +132,6 @@ def test_a_lease_that_ran_out_is_taken_over_and_the_first_holder_changes_nothing
     assert WebhookDelivery.objects.get().state == "delivered"
 
 
-def test_only_the_first_row_of_a_subject_is_claimed_and_the_next_when_it_is_over(db: None) -> None:
-    shop = ShopFactory()
-    add(shop, 0)
-    for code in "123":
-        tell_label(shop.id, "one", code=code)
-    order = []
-    for _ in range(3):
-        (held,) = claim(10)
-        assert claim(10) == []
-        order.append(held.delivery.event.data["code"])
-        delivering.record([Outcome(held, 200, "", 0.1)])
-    assert order == ["1", "2", "3"]
-
-
 def test_many_rows_of_one_subject_do_not_hide_the_others(db: None) -> None:
     shop = ShopFactory()
     add(shop, 0)
