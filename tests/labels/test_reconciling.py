@@ -43,18 +43,6 @@ def test_a_parcel_too_young_to_be_cancelled_is_tried_again_for_an_hour(buyer: Ca
     assert sandbox.is_cancelled(sandbox.made()[0])
 
 
-def test_of_several_parcels_those_cancelled_are_remembered(buyer: Caller, sandbox: Sandbox) -> None:
-    interrupt(buyer, sandbox, "closemade", order(parcels=weighing(1, 2, 3)))
-    numbers = [parcel.tracking_number for parcel in sandbox.made()]
-    sandbox.server.state.ledger.collect("alpha", numbers[1])
-    assert reconcile() == {LabelState.UNKNOWN: 1}
-    assert (row().tracking_numbers, row().cancelled_numbers) == (numbers, [numbers[0], numbers[2]])
-    asked = sandbox.questions()
-    pass_time(400)
-    assert reconcile() == {LabelState.UNKNOWN: 1}
-    assert sandbox.questions() == asked + 2  # the search, and the one that is left
-
-
 def test_what_alpha_does_not_know_at_once_may_still_be_made(
     buyer: Caller, sandbox: Sandbox, settings: Settings
 ) -> None:

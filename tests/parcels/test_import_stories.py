@@ -125,17 +125,6 @@ def test_an_older_line_of_a_file_does_not_turn_the_newer_back(own: Caller) -> No
     assert (status_of(own), own.look_up("N1").json()["orderNumber"]) == ("DELIVERED", "#2")
 
 
-def test_the_carriers_newer_status_outlives_an_import_and_the_shops_newer_one_is_told(own: Caller) -> None:
-    imported(own, S.IN_TRANSIT, 9)
-    hear(S.OUT_FOR_DELIVERY, 3, "TA")
-    imported(own, S.DELIVERY_FAILURE, 4, orderNumber="#2")
-    found = own.look_up("N1").json()
-    assert (found["lastStatus"], found["orderNumber"]) == ("OUT_FOR_DELIVERY", "#2")
-    assert [event["carrierStatusCode"] for event in found["events"]] == ["TA"]
-    imported(own, S.WAITING_FOR_PICKUP, 2)
-    assert status_of(own) == "WAITING_FOR_PICKUP"
-
-
 NEWS: list[Callable[[Caller], object]] = [
     lambda caller: imported(caller, S.IN_TRANSIT, 9),
     lambda caller: imported(caller, S.OUT_FOR_DELIVERY, 4),

@@ -58,18 +58,6 @@ def test_a_sample_is_imported_completely_and_answered_unchanged(
         assert answer == public | {"shopId": "own", "events": events}
 
 
-def test_both_samples_live_side_by_side(own: Caller, other: Caller) -> None:
-    assert import_lines(own.shop, lines_of("parcels.ndjson")) == 400
-    assert import_lines(other.shop, lines_of("other_shop.ndjson")) == 80
-    mine = [orjson.loads(text) for text in lines_of("parcels.ndjson")]
-    theirs = [orjson.loads(text) for text in lines_of("other_shop.ndjson")]
-    shared = {parcel["customerEmail"] for parcel in mine} & {parcel["customerEmail"] for parcel in theirs}
-    assert shared
-    for email in shared:
-        assert {parcel["shopId"] for parcel in own.search(email=email).json()} == {"own"}
-        assert {parcel["shopId"] for parcel in other.search(email=email).json()} == {"other"}
-
-
 def test_importing_again_changes_nothing(own: Caller) -> None:
     lines = lines_of("parcels.ndjson")
     import_lines(own.shop, lines)
