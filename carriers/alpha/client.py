@@ -92,13 +92,14 @@ class Alpha(Carrier):
         body = alpha_message.purchase(shipment, credentials)
         deadline = deadline or Deadline(self._timeout_s)
         point = self._pickup_point(shipment, PRODUCTS[shipment.product_code], credentials, deadline)
-        if point:
-            body = alpha_message.purchase(shipment, credentials, point)
-        request = Request(alpha_message.PURCHASE, self._endpoint.url, body, HEADERS)
         read = partial(_read_purchase, count=len(shipment.packages), redactor=Redactor(credentials, shipment))
-        with self._call(request.operation, credentials, deadline), errors_with(point):
-            made = self._exchange(request, deadline, read)
-            return replace(made, pickup_point=point)
+        with errors_with(point):
+            if point:
+                body = alpha_message.purchase(shipment, credentials, point)
+            request = Request(alpha_message.PURCHASE, self._endpoint.url, body, HEADERS)
+            with self._call(request.operation, credentials, deadline):
+                made = self._exchange(request, deadline, read)
+        return replace(made, pickup_point=point)
 
     def check_shipment(self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> None:
         """Raise Rejected for a shipment, or credentials, that can't be sent."""
