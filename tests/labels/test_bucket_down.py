@@ -96,20 +96,13 @@ def test_a_bucket_that_is_down_keeps_the_label_for_later(
     assert len(sandbox.made()) == 1
 
 
-def test_a_bucket_that_is_not_there_keeps_the_label_for_later(
-    buyer: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    keep_in(settings, Bucket("http://127.0.0.1:9", "labels").environment, monkeypatch)
-    assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
-    assert row().state == LabelState.RECEIVED
-
-
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "nowhere"], ids=["not there", "no URL"])
 def test_a_bucket_that_can_not_be_asked_keeps_the_label_for_later(
-    buyer: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    url: str, buyer: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep_in(settings, Bucket("http://127.0.0.1:9", "labels").environment, monkeypatch)
     labels = settings.STORAGES["labels"]
-    options = labels["OPTIONS"] | {"endpoint_url": "nowhere"}
+    options = labels["OPTIONS"] | {"endpoint_url": url}
     settings.STORAGES = settings.STORAGES | {"labels": labels | {"OPTIONS": options}}
     assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
     assert row().state == LabelState.RECEIVED
