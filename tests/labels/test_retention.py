@@ -18,7 +18,7 @@ from labels.pdfs import storage
 from labels.personal_data import retention
 from shops.models import AccessToken
 from tests.labels.buckets import Bucket, keep_in
-from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
+from tests.labels.conftest import Sandbox, in_threads, row
 from tests.labels.factories import PDF, LabelFactory
 from tests.labels.orders import RECIPIENT, SENDER, order, post
 from tests.labels.urls import fetch
@@ -196,15 +196,6 @@ def test_a_key_is_kept_for_thirty_days_and_can_buy_again_when_it_is_released(buy
     second = post(buyer, order(), key="k")
     assert (second.status_code, "Idempotent-Replayed" in second.headers, len(sandbox.made())) == (201, False, 2)
     assert buyer.get(f"{SHIPMENTS}/{first}").status_code == 200
-
-
-def test_a_key_of_an_unknown_outcome_is_never_released(buyer: Caller, sandbox: Sandbox) -> None:
-    sandbox.arm("closemade", count=1)
-    post(buyer, order("beta"), key="k")
-    finished(1000)
-    assert run()[1] == "0 idempotency keys"
-    assert_coded(post(buyer, order("beta"), key="k"), 502, "BETA_OUTCOME_UNKNOWN")
-    assert len(sandbox.made()) == 1
 
 
 # --- Addresses ---

@@ -110,12 +110,6 @@ def test_at_most_fifty_the_newest_are_answered_newest_first(query: dict[str, str
     assert ids(own.search(**query)) == newest[:50]
 
 
-def test_exactly_fifty_are_all_answered(own: Caller) -> None:
-    for _ in range(50):
-        import_parcel(own.shop, orderNumber="#1")
-    assert len(own.search(orderName="#1").json()) == 50
-
-
 def test_another_shops_parcels_are_not_found(own: Caller, other: Caller) -> None:
     mine = import_parcel(own.shop, orderNumber="#1", customerEmail="a@b.c", createdAt=946_684_800_001)
     for _ in range(51):

@@ -13,7 +13,7 @@ from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import ACCOUNT, PASSWORD, PRODUCT
-from tests.shops.commands import call, contracts, run_here, standard_input
+from tests.shops.commands import call, contracts, standard_input
 from tests.support.factories import ShopFactory
 
 pytestmark = pytest.mark.any_database
@@ -243,16 +243,3 @@ def test_what_is_wrong_with_a_product_is_said(arguments: list[str], said: str, s
     with pytest.raises(CommandError) as caught:
         call(*arguments, "--password-stdin", stdin="x")
     assert str(caught.value).startswith(said)
-
-
-def test_bad_input_is_one_line_on_standard_error_and_an_exit_code(transactional_db: None) -> None:
-    ShopFactory(id="shop")
-    for arguments, secret in (
-        ([*ALPHA, ALL], b"hunter2"),
-        ([*BETA, "--password-stdin", ALL], b"hunter2\xff"),
-        (ALPHA, b""),
-    ):
-        code, out, err = run_here(*arguments, stdin=secret)
-        assert (code != 0, out, len(err.splitlines())) == (True, "", 1), err
-        assert "hunter2" not in err
-    assert contracts() == []
