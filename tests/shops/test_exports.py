@@ -105,6 +105,14 @@ def test_a_filter_that_the_list_lacks_is_refused(staff: Client) -> None:
     assert staff.post(f"{LABELS}export.csv").status_code == 405
 
 
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_an_export_needs_the_permission_to_view_the_list(kind: str, shop: Shop) -> None:
+    browser = logged_in("view_parcel")
+    assert browser.get(f"{LABELS}export.{kind}").status_code == 403
+    assert not AuditEntry.objects.filter(action=Action.EXPORTED).exists()
+    sent(browser.get(f"/admin/parcels/parcel/export.{kind}"))
+
+
 def test_a_list_larger_than_a_page_is_exported_whole_in_its_order_and_each_row_once(
     staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

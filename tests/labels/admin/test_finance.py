@@ -104,6 +104,15 @@ def test_what_the_page_does_not_offer_is_refused(counted: None, staff: Client, q
     assert staff.get(f"{FINANCE}export.csv{query}").status_code == 400
 
 
+@pytest.mark.any_database
+def test_the_figures_are_for_those_who_may_see_labels(counted: None) -> None:
+    other = logged_in("view_parcel")
+    assert other.get(FINANCE).status_code == 403
+    assert other.get(f"{FINANCE}export.xlsx").status_code == 403
+    assert FINANCE not in other.get("/admin/parcels/parcel/").text
+    assert FINANCE in logged_in("view_labelfigure", name="reporting").get("/admin/").text
+
+
 def test_the_file_has_all_rows_with_what_was_cancelled(
     counted: None, staff: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
