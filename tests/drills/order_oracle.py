@@ -128,7 +128,8 @@ def alpha_party(whole: Expected, body: Json, path: str, prefix: str, *, is_at_po
         whole.refused |= {f"{path}.firstName", f"{path}.lastName"}
     whole.put(prefix, alpha_phone(address) | {"Email": address.get("email", "")})
     if is_at_point:
-        whole.put(prefix, {"Name2": person, "ContactName": person})
+        # Phone, mobile and e-mail are the customer's at a relay.
+        whole.put(prefix, {"Name2": person, "ContactName": person, "Phone": address.get("phone", "")})
         return
     company = whole.text(f"{path}.company", text.get("company", ""), 100)
     first, second = two_lines(whole, path, text["address1"], text.get("address2", ""), 38)
