@@ -70,7 +70,7 @@ class CarrierError(Exception):
 
     @property
     def explanation(self) -> str:
-        """What an API client is told, without a full stop at the end."""
+        """The text for an API client, without a full stop at the end."""
         return str(self).rstrip(".")
 
     @property
