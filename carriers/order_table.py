@@ -131,10 +131,12 @@ def ignored(facts: OrderFacts) -> set[str]:
     return {path for path, _ in cases_that(facts, "is_ignored")}
 
 
-def words(facts: OrderFacts) -> set[str]:
-    """Return the paths of the order's texts that are sent in letters and digits alone, and that may be missing."""
-    own = _WORDS.get(facts.product.carrier if facts.product else "", frozenset())
-    return {each.path for each in ORDER_FIELDS if each.path in own and (case := each.case(facts)) and case.wire}
+def is_of_words(path: str, facts: OrderFacts) -> bool:
+    """Tell if the text there is sent in letters and digits alone, and may be missing."""
+    if facts.product is None or path not in _WORDS.get(facts.product.carrier, ()):
+        return False
+    case = next(each for each in ORDER_FIELDS if each.path == path).case(facts)
+    return case is not None and bool(case.wire)
 
 
 def cases_that(facts: OrderFacts, what: str) -> Iterator[tuple[str, Case]]:

@@ -29,6 +29,7 @@ from shops.contracts.addresses import CountryField, TextField, address_of
 from shops.contracts.bulkhead import BulkheadFullError, bulkhead
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
+from shops.webhooks.models import iso
 
 PICKUP_PRODUCTS: Final = tuple(product.code for product in PRODUCTS.values() if product.needs_pickup_point)
 MAX_LIMIT: Final = 25
@@ -153,7 +154,7 @@ def source_of(found: FoundPoints, *, began_at: datetime) -> str:
 
 
 def as_json(found: FoundPoints, limit: int) -> dict[str, Any]:
-    as_of = found.asked_at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    as_of = iso(found.asked_at)
     return {"data": [point_as_json(point) for point in found.points[:limit]], "asOf": as_of}
 
 

@@ -28,6 +28,7 @@ from shops.api.serializer_fields import (
     StringField,
 )
 from shops.contracts.addresses import PHONE, AddressSerializer, EmailField, TextField
+from shops.webhooks.models import iso
 
 MAX_SIDE_CM = 300
 MAX_INSURED_EUR = 20_000
@@ -184,10 +185,10 @@ def ignored_header(
     facts = facts_in(body, sender_address)
     if crosses_border is not None:
         facts = replace(facts, crosses_border=crosses_border)
-    not_needed, words = order_table.ignored(facts), order_table.words(facts)
+    not_needed = order_table.ignored(facts)
 
     def is_needed(path: str, value: Any) -> bool:
-        return path not in not_needed and not (path in words and is_of_symbols(value))
+        return path not in not_needed and not (is_of_symbols(value) and order_table.is_of_words(path, facts))
 
     return request_body.ignored_header(body, READER, is_needed)
 
@@ -224,7 +225,7 @@ def label_answer(label: ShippingLabel) -> dict[str, Any]:
         "labelUrl": None,
         "weight": as_number(label.weight_kg),
         "status": label.state,
-        "createdAt": label.created_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "createdAt": iso(label.created_at),
     }
 
 
