@@ -52,13 +52,16 @@ class Feed:
     has_more: bool
 
 
-def read(*, shop_id: str, after: str, event_type: str, limit: int) -> Feed:
-    """Return the events after a place, the oldest first; raise ValidationError, or ApiError where they are gone."""
+def read(*, shop_id: str, after: Place | None, event_type: str, limit: int) -> Feed:
+    """Return the events after a place, the oldest first; raise ApiError where they are gone.
+
+    An empty place is before all that are kept, None is today's.
+    """
     rows = WebhookEvent.objects.for_shop(shop_id)
     scope = scope_of(shop_id)
     last = last_of(rows)
-    behind = Q() if after == NOW else start(rows, after, shop_id)
-    if after == NOW or last is None:
+    behind = Q() if after is None else start(rows, after)
+    if after is None or last is None:
         return Feed([], signed(end(last), scope), has_more=False)
     until = Q(transaction_id__lt=last.transaction_id) | Q(id__lte=last.id)
     of_type = {"type": event_type} if event_type else {}
@@ -107,14 +110,14 @@ def checked_place(after: str, shop_id: str) -> Place:
     return message_id, told_at, complete_until
 
 
-def start(rows: WebhookEventQuerySet, after: str, shop_id: str) -> Q:
+def start(rows: WebhookEventQuerySet, after: Place) -> Q:
     """Return the condition of the events behind a place; raise where some of them may be gone.
 
     The event itself is gone by its age, or because the database was restored to a moment before it.
     """
     if not after:
         return Q(created_at__gte=clock.now() - EVENTS_KEPT)
-    message_id, told_at, complete_until = checked_place(after, shop_id)
+    message_id, told_at, complete_until = after
     place = rows.filter(message_id=message_id).first()
     if place:
         return querysets.after(vars(place), ("transaction_id", "id"))

@@ -30,11 +30,10 @@ MAX_PLACE_LENGTH: Final = 1000
 class PlaceParameter(TextParameter):
     """A place in the events of the shop that asks, or `now`."""
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the place as `feed.read` takes it."""
         after = super().to_internal_value(data)
-        if after != feed.NOW:
-            feed.checked_place(after, self.context["shop_id"])
-        return after
+        return None if after == feed.NOW else feed.checked_place(after, self.context["shop_id"])
 
 
 class EventQuerySerializer(QuerySerializer):

@@ -45,7 +45,7 @@ class EventViewSet(GenericViewSet[WebhookEvent]):
         query = read_query(request, EventQuerySerializer, shop_id=shop_id)
         found = feed.read(
             shop_id=shop_id,
-            after=query.get("after", ""),
+            after=query.get("after", []),
             event_type=query.get("type", ""),
             limit=query["limit"],
         )
