@@ -180,8 +180,8 @@ class Batch:
                         self.move(row, newest(takers[parcel_id]))
 
     def share(self) -> None:
-        """Let a label's number, or one that left a parcel, have on a further one that names it what was told of it."""
-        left = {row.number: row for row in self.gone.values() if row.events}
+        """Let a label's number, or one that left a parcel, have on a further one that names it what is known of it."""
+        left = {row.number: row for row in self.gone.values() if row.events or row.state == NumberState.CANCELLED}
         for parcel in self.parcels.values():
             for row in self.numbers[parcel.id].values():
                 known = self.of_labels.get(row.number) or left.get(row.number)

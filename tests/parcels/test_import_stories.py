@@ -392,6 +392,18 @@ def test_each_number_of_a_cancelled_label_holds_nothing_back_on_the_parcels_that
     assert not Parcel.objects.filter(id="label").exists()
 
 
+def test_a_cancelled_number_that_an_import_moves_to_another_parcel_holds_nothing_back_there(own: Caller) -> None:
+    imported(own, None, None, trackingNumbers=["N1", "N2"], carrierCode="alpha")
+    TrackingNumber.objects.filter(number="N2").update(state=NumberState.CANCELLED, label="a label")
+    facts: dict[str, Any] = {"lastStatus": None, "lastStatusUpdatedAt": None, "carrierLastStatus": None, "events": []}
+    one = ParcelLineFactory(id="P1", trackingId="N1", trackingNumbers=["N1"], carrierCode="alpha", **facts)
+    other = ParcelLineFactory(id="P2", trackingId="N3", trackingNumbers=["N3", "N2"], carrierCode="alpha", **facts)
+    import_lines(own.shop, [orjson.dumps(one), orjson.dumps(other)])
+    hear(S.DELIVERED, 2, code="D", parcel="P2", number="N3")
+    hear(S.FULFILLED, 3, code="DC", parcel="P2", number="N2")
+    assert status_of(own, "N2") == "DELIVERED"
+
+
 def test_an_import_moves_the_time_of_a_parcel_that_a_label_took_ahead_of_the_shops_own(own: Caller) -> None:
     """A number that came with a label and left again moved `updatedAt` beyond what the shop gives next."""
     line = ParcelLineFactory(id="P1", trackingId="N1", trackingNumbers=["N1"], updatedAt=ms(47), carrierCode="alpha")
