@@ -14,6 +14,7 @@ from django.utils.translation import gettext
 
 from labels import metrics
 from labels.lifecycle import events, parcels
+from labels.lifecycle.notices import CUSTOMS_FORM_MISSING
 from labels.models import IN_CANCELLATION, OPEN, OVER, STORED, LabelState, ShippingLabel
 from labels.pdfs import receipts
 from shops.db import clock
@@ -140,6 +141,8 @@ def move(label: ShippingLabel, event: Event, *guards: Q, **facts: Any) -> bool:
     changed = {"state": step.target, "last_event": event.value, **facts}
     if step.frees_key:
         changed["idempotency_key"] = None
+    if step.target == S.CANCELLED and label.staff_notice == CUSTOMS_FORM_MISSING:
+        changed["staff_notice"] = ""
     if step.target in OVER and label.left_of_surplus:
         changed["ask_again_at"] = changed["leased_until"] = clock.now()
     if step.ends_purchase:

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from labels.lifecycle.notices import CUSTOMS_FORM_MISSING, of_surplus
 from labels.models import LabelState, ShippingLabel, lease
 from shops.models import Shop
 from tests.labels.admin.pages import LABELS, TO_DECIDE, decide, page_of
@@ -122,3 +123,19 @@ def test_a_notice_is_listed_and_shown_until_it_is_dealt_with(staff: Client, shop
     assert not staff.get(TO_DECIDE).context["noticed"]
     assert "Needs attention" not in page_of(staff, label)
     assert note() == "Dealt with: The customs form did not come."
+
+
+@pytest.mark.parametrize("outcome", ["cancelled", "kept"])
+def test_a_cancelled_labels_missing_form_needs_nobody(outcome: str, staff: Client, shop: Shop) -> None:
+    label = waiting(shop, staff_notice=CUSTOMS_FORM_MISSING)
+    decide(staff, label, "cancelled", outcome=outcome)
+    is_kept = outcome == "kept"
+    assert bool(staff.get(TO_DECIDE).context["noticed"]) == is_kept
+    assert ("Needs attention" in page_of(staff, label)) == is_kept
+
+
+def test_a_cancelled_labels_notice_of_parcels_that_are_paid_for_stays(staff: Client, shop: Shop) -> None:
+    notice = of_surplus(["XU3"])
+    label = waiting(shop, surplus_numbers=["XU3"], staff_notice=notice)
+    decide(staff, label, "cancelled", outcome="cancelled")
+    assert notice in page_of(staff, label)
