@@ -60,8 +60,11 @@ def schedule(label: ShippingLabel, again_at: datetime | None, **facts: Any) -> N
 def fail_own(label: ShippingLabel, event: Event, error: CarrierError, **facts: Any) -> None:
     """Write down that there is no label, after the client's request is over, unless this process has lost its lease.
 
-    While a process was suspended, the purchase may have been settled, decided or taken by another.
+    While a process was suspended, the purchase may have been settled, decided or taken by another. One whose customer
+    was erased meanwhile is taken up again after the lease: its receipt is written of what this process has read.
     """
-    is_held = Q(leased_until=label.leased_until)
+    before = label.state
+    is_as_read = Q(leased_until=label.leased_until, addresses_removed_at=label.addresses_removed_at)
     facts |= set_error(label, error) | {"leased_until": clock.now()}
-    with_db_retry(lambda: move(label, event, is_held, **facts))
+    if not with_db_retry(lambda: move(label, event, is_as_read, **facts)):
+        label.state = before

@@ -3,23 +3,29 @@
 import os
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from django.core.management import CommandError, call_command
 from pytest_django.fixtures import Settings
 
+from carriers.errors import CancellationRefused
 from labels.lifecycle import cancelling
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
+from labels.orders import shipment
 from labels.pdfs import receipts, storage
 from parcels.models import Parcel
+from shops.contracts import clients
+from shops.contracts.models import CarrierContract
+from shops.staff.audit.models import Action
 from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import Sandbox, nothing_recorded, row
 from tests.labels.interruptions import BETA, KEY, WAIT_S, assert_bought, buy_control, interrupt, moment, pass_time
 from tests.labels.orders import PRODUCT, RECIPIENT, order, post, weighing
 from tests.labels.urls import fetch
 from tests.support.api import Caller
+from tests.support.audit import changes
 from tests.support.paths import SHIPMENTS
 
 BODIES = [*map(order, PRODUCT.values()), order(parcels=weighing(1, 2))]
@@ -234,3 +240,33 @@ def test_a_receipt_written_long_after_the_purchase_loses_the_addresses_with_the_
     assert (kept.state, kept.recipient["lastName"], kept.reference) == (LabelState.CANCELLED, "", "")
     restore()
     assert recover() == ["1 labels put back: cancelled", "0 labels reconciled"]
+
+
+def test_an_erasure_during_a_question_about_a_failed_label_leaves_nobody_in_its_receipt(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The carrier made a parcel of it after all, and has it by now, so the label becomes a person's."""
+    sandbox.arm("1", count=1)
+    post(buyer, order())
+    alpha, contract = clients.client("alpha", is_test=False), CarrierContract.objects.get(carrier_code="alpha")
+    (number,) = alpha.create_label(shipment(row(), contract), contract.credentials).tracking_numbers
+    sandbox.server.state.ledger.collect("alpha", number)
+    pass_time(WAIT_S + 200)
+
+    def cancel(*_: object) -> NoReturn:
+        call_command("erase_customer", buyer.shop.id, RECIPIENT["email"], stdout=StringIO())
+        raise CancellationRefused("alpha", "taken in charge")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(alpha), "cancel", cancel)
+        reconcile()
+    assert (row().state, people_in_receipt()) == (LabelState.FAILED, [""])
+    assert [entry.action for entry in changes()] == [Action.REMOVED]  # nothing is on record that was not done
+    pass_time()
+    reconcile()
+    assert (row().state, row().tracking_numbers, people_in_receipt()) == (LabelState.UNKNOWN, [number], [""])
+
+
+def people_in_receipt() -> list[str]:
+    kept = receipts.read(row().id)
+    return [kept.recipient["lastName"]] if kept else []
