@@ -3,6 +3,7 @@
 
 import gc
 import os
+import signal
 import sys
 
 from environs import EnvError
@@ -20,6 +21,9 @@ def main() -> None:
         ServiceManagementUtility(sys.argv).execute()
     except EnvError as error:
         sys.exit(f"Not started: {in_words(error)}")
+    except KeyboardInterrupt:
+        sys.stderr.write("Interrupted\n")
+        sys.exit(128 + signal.SIGINT)
 
 
 def in_words(error: EnvError) -> str:

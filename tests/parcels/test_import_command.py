@@ -2,6 +2,7 @@
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 import termios
@@ -23,6 +24,7 @@ from tests.support.cases import in_one_test
 from tests.support.factories import ShopFactory, import_parcel
 from tests.support.processes import ROOT, end_other_sessions, environment, run_command, start_command
 from tests.support.programs import ended
+from tests.support.waiting import WAIT_TIMEOUT_S
 
 DATA = Path(__file__).parent.parent / "data"
 MARK = b"\xef\xbb\xbf"
@@ -118,6 +120,23 @@ def test_an_import_that_is_killed_in_the_middle_has_changed_nothing(transactiona
     # Nothing is left locked.
     import_parcel(own.shop, id="before", trackingId="N3")
     assert own.look_up("N3").status_code == 200
+
+
+def test_an_import_that_is_interrupted_ends_with_one_line_and_has_changed_nothing(
+    transactional_db: None, own: Caller
+) -> None:
+    with start_command("import_parcels", "own", "-", "--skip-invalid") as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.writelines(made + b"\n" for made in many(BATCH_SIZE))
+        process.stdin.write(b"bad\n" + b"\n" * 2**17)  # more than its buffer holds
+        process.stdin.flush()
+        while not process.stderr.readline().startswith(b"line %d: " % (BATCH_SIZE + 1)):
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)  # Ctrl-C
+        out, err = process.communicate(timeout=WAIT_TIMEOUT_S)
+    assert (process.returncode, out, err) == (130, b"", b"Interrupted\n")
+    assert Parcel.objects.count() == 0
 
 
 @pytest.mark.real_services
