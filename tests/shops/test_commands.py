@@ -29,6 +29,7 @@ from shops.management.base import Command
 from shops.models import AccessToken, Shop
 from shops.staff.audit.models import AuditEntry
 from shops.webhooks.models import WebhookEndpoint
+from tests.labels.orders import SENDER
 from tests.shops.commands import call, run_here, standard_input
 from tests.support.api import Caller
 from tests.support.factories import AccessTokenFactory, ParcelLineFactory, ShopFactory
@@ -144,6 +145,18 @@ def test_nothing_is_created_if_what_is_told_of_it_can_not_be_read(transactional_
     assert code != 0
     assert not AccessToken.objects.exists()
     assert not WebhookEndpoint.objects.exists()
+
+
+@pytest.mark.parametrize("command", ["revoke_token", "set_sender_address"])
+def test_nothing_is_changed_if_the_command_can_not_say_so(transactional_db: None, command: str, tmp_path: Path) -> None:
+    token = AccessTokenFactory(shop=ShopFactory(id="shop", sender_address=None))
+    file = tmp_path / "sender.json"
+    file.write_bytes(orjson.dumps(SENDER))
+    code, _ = run_writing_to("2>&-", command, *([token.id] if command == "revoke_token" else ["shop", str(file)]))
+    assert code != 0
+    assert not AccessToken.objects.exclude(revoked_at=None).exists()
+    assert not Shop.objects.exclude(sender_address=None).exists()
+    assert not AuditEntry.objects.exists()
 
 
 @pytest.mark.parametrize(("output", "why"), [(">&-", "is closed"), (">/dev/full", "No space left on device")])

@@ -29,4 +29,4 @@ class Command(base.Command):
             revoked = AccessToken.objects.filter(id=token.id).revoke()
             if revoked:
                 record(Action.CHANGED, token, note="Revoked.")
-        self.stderr.write(f"Token {token.id} {'is revoked' if revoked else 'was revoked before'}.")
+            self.stderr.write(f"Token {token.id} {'is revoked' if revoked else 'was revoked before'}.")

@@ -39,11 +39,11 @@ class Command(base.Command):
         with transaction.atomic():
             shop.save(update_fields=["sender_address"])
             record(Action.CHANGED, shop, changes=changes)
-        ignored = "".join(ignored_header(data, AddressSerializer()).values())
-        named = f" Ignored, as no field of originAddress: {ignored}." if ignored else ""
-        self.stderr.write(f"The sender address of shop {shop.id} is set.{named}")
-        for carrier, refusal in refusals.items():
-            self.stderr.write(f"Labels of {carrier} can't be sent from it: {refusal}.")
+            ignored = "".join(ignored_header(data, AddressSerializer()).values())
+            named = f" Ignored, as no field of originAddress: {ignored}." if ignored else ""
+            self.stderr.write(f"The sender address of shop {shop.id} is set.{named}")
+            for carrier, refusal in refusals.items():
+                self.stderr.write(f"Labels of {carrier} can't be sent from it: {refusal}.")
 
 
 def read_json(name: str) -> Any:
