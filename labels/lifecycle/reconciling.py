@@ -223,10 +223,11 @@ def settle_found(label: ShippingLabel, talk: Conversation, found: tuple[str, ...
 def all_numbers(label: ShippingLabel, found: tuple[str, ...]) -> tuple[str, ...]:
     """Return a number for each parcel, in their order; none at all if there are more or fewer than were ordered.
 
-    They are those found or, where a search does not show as many, those known before.
+    They are those found or, where a search does not show as many, those known before. A number that is known and not
+    found is one more, which the search may show later.
     """
     count, known = len(label.weights_kg), dict.fromkeys(label.tracking_numbers)
-    if len(found) == count:
+    if len(found) == count and known.keys() <= set(found):
         return found
     return tuple(known) if len(known) == count and known.keys() >= set(found) else ()
 
