@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,13 @@ def rows(name: str) -> list[dict[str, str]]:
 def content(name: str) -> dict[str, Any]:
     read: dict[str, Any] = json.loads((Path(__file__).parent / name).read_text("utf-8"))
     return read
+
+
+def filled(template: Any, facts: Mapping[str, Any]) -> Any:
+    """Return an answer's template with the facts in the places of the texts that name them, such as `$city`."""
+    if isinstance(template, dict):
+        return {name: filled(inner, facts) for name, inner in template.items()}
+    return facts[template[1:]] if isinstance(template, str) and template.startswith("$") else template
 
 
 def error_texts(service: str) -> dict[int, str]:

@@ -6,6 +6,7 @@ The page names 300 (an empty type or service), 302 (postal code), 306 and 307 (d
 
 import re
 import uuid
+from dataclasses import asdict
 from datetime import date, datetime, time
 from functools import partial
 
@@ -13,6 +14,7 @@ from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.soap import Elements, Tree
 from carriers.sandbox.alpha.validation import validate_credentials
 from carriers.sandbox.countries import ALPHA_3, COUNTRIES, FRANCE, PARIS
+from carriers.sandbox.data import content, filled
 from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response
 from carriers.sandbox.pickup_points import PickupPoint, near, point_of, rules_of
@@ -26,6 +28,7 @@ FRENCH, INTER, BY_SERVICE = (
 DETAIL, DETAIL_INTER = "rechercheDetailPointChronopost", "rechercheDetailPointChronopostInter"
 NO_POINT, CREDENTIALS = 601, 1500
 RULES = rules_of("alpha")
+POINT = content("alpha/point.json")  # the leaves of an answer; weights are in kilograms
 ALPHA_2 = {three: two for two, three in ALPHA_3.items()}
 LOOKED_UP_QUALITY = "0"  # a good answer all the same
 # A code that asks for an error: F0601 is error 601.
@@ -131,26 +134,16 @@ def _answer(message: soap.Message, found: list[tuple[PickupPoint, int]], quality
 
 
 def point_tree(point: PickupPoint, distance_m: int) -> Tree:
-    leaves = {
-        "accesPersonneMobiliteReduite": "true",
-        "actif": "true" if point.is_active else "false",
-        "adresse1": point.address1,
-        "adresse2": point.address2,
-        "adresse3": point.address3,
-        "codePays": ALPHA_3.get(point.country, point.country),
-        "codePostal": point.zip_code,
-        "coordGeolocalisationLatitude": point.latitude,
-        "coordGeolocalisationLongitude": point.longitude,
-        "distanceEnMetre": str(distance_m),
-        "identifiant": point.code,
-        "localite": point.city,
-        "nom": point.name,
-        "poidsMaxi": str(point.max_weight_kg),  # kilograms
-        "typeDePoint": "L" if point.is_locker else "P",
-        "urlGoogleMaps": f"https://maps.example/?q={point.latitude},{point.longitude}",
+    facts = {
+        "is_active": str(point.is_active).lower(),
+        "written_country": ALPHA_3.get(point.country, point.country),
+        "distance_m": distance_m,
+        "type": "L" if point.is_locker else "P",
+        "map": f"https://maps.example/?q={point.latitude},{point.longitude}",
     }
-    filled: Elements = [(name, value) for name, value in leaves.items() if value]
-    return sorted([*filled, *_opening_hours(point), *_holidays(point)], key=lambda child: child[0])
+    leaves = filled(POINT, asdict(point) | facts)
+    texts: Elements = [(name, str(value)) for name, value in leaves.items() if value != ""]
+    return sorted([*texts, *_opening_hours(point), *_holidays(point)], key=lambda child: child[0])
 
 
 def _opening_hours(point: PickupPoint) -> Elements:

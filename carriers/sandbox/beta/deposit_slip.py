@@ -8,6 +8,7 @@ from carriers.sandbox.beta import answers, tables
 from carriers.sandbox.beta.errors import Violations
 from carriers.sandbox.beta.json_request import read_request
 from carriers.sandbox.beta.validation import account_of, validate_credentials
+from carriers.sandbox.data import content, filled
 from carriers.sandbox.faults import Fault, Operation
 from carriers.sandbox.http import Request, Response
 from carriers.sandbox.papers import BOLD, NOTICE, REGULAR, Page
@@ -15,6 +16,7 @@ from carriers.sandbox.state import State
 
 OPERATION = "generateBordereauByParcelsNumbers"
 INVALID_PARCEL = "50031"
+HEADER = content("beta/slip_header.json")
 MOST_PARCELS = 50  # a call; what the carrier's module sends, no published bound
 
 
@@ -53,16 +55,8 @@ def _refusal(code: str, detail: str) -> Response:
 
 def _slip(account: str, numbers: list[str]) -> Response:
     now_ms = time.time_ns() // 1_000_000
-    header = {
-        "bordereauNumber": now_ms % 10**9,
-        "publishingDate": now_ms,
-        "numberOfParcels": len(numbers),
-        "codeSitePCH": 12345,
-        "nameSitePCH": "SANDBOX",
-        "clientNumber": account,
-        "address": None,
-        "company": None,
-    }
+    facts = {"number": now_ms % 10**9, "now_ms": now_ms, "count": len(numbers), "account": account}
+    header = filled(HEADER, facts)
     infos = {"messages": [answers.message("0", "SANDBOX: done", "INFOS")], "bordereauHeader": header}
     return answers.multipart(infos, [("deliveryPaper", _pdf(account, numbers))])
 

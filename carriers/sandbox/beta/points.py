@@ -7,6 +7,7 @@ The page names 101, 102, 201 and 202 (credentials), 124 (the id, or a network th
 import re
 import uuid
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import date, datetime, time
 from typing import Any
 
@@ -14,7 +15,7 @@ from carriers.sandbox.beta import accounts
 from carriers.sandbox.beta.answers import CodeError
 from carriers.sandbox.beta.json_request import MalformedError, read_request
 from carriers.sandbox.countries import FRANCE, PARIS
-from carriers.sandbox.data import error_texts
+from carriers.sandbox.data import content, error_texts, filled
 from carriers.sandbox.faults import Fault, Operation
 from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.pickup_points import POINTS, PickupPoint, near, point_of, rules_of
@@ -33,6 +34,7 @@ FIELDS = {
     LOOK_UP: ("id", "date", "weight", "filterRelay", "reseau", "langue"),
 }  # fmt: skip
 CREDENTIALS = ("accountNumber", "password", "apiKey", "codTiersPourPartenaire")
+POINT = content("beta/point.json")  # of an answer
 MOST_POINTS = 20
 MAGIC_ID = re.compile(r"99(\d{4})")  # an id that asks for an error: 990124 is error 124
 # The kinds that each value of filterRelay keeps.
@@ -45,7 +47,6 @@ KEPT: dict[str, Callable[[PickupPoint], bool]] = {
 }
 
 Fields = dict[str, str]
-WEEKDAYS = ("Lundi", "Mardi", "Mercredi", "Jeudi", "Vendredi", "Samedi", "Dimanche")
 NO_SPAN = "00:00-00:00"
 FRENCH_TYPES = {"post_office": "BPR", "carrier_site": "ACP", "relay": "A2P", "locker": "A2P"}
 EUROPEAN_TYPES = {"post_office": "BDP", "carrier_site": "BDP", "relay": "CMT", "locker": "PCS"}
@@ -152,39 +153,20 @@ def type_of(point: PickupPoint) -> str:
     return (FRENCH_TYPES if point.country in FRANCE else EUROPEAN_TYPES).get(point.kind, "")
 
 
-def point_json(point: PickupPoint, distance_m: int) -> dict[str, Any]:
+def point_json(point: PickupPoint, distance_m: int) -> Any:
     first, last = point.season or (None, None)
-    return {
-        "accesPersonneMobiliteReduite": True,
-        "adresse1": point.address1,
-        "adresse2": point.address2,
-        "adresse3": point.address3,
-        "codePays": point.country,
-        "codePostal": point.zip_code,
-        "congesPartiel": point.status == "holiday_later",
-        "congesTotal": point.status == "holiday",
-        "distanceEnMetre": distance_m,
-        "distributionSort": None,
-        **{f"horairesOuverture{name}": _spans(point, day) for day, name in enumerate(WEEKDAYS, 1)},
-        "identifiant": point.code,
-        "indiceDeLocalisation": "",
-        "langue": "FR",
-        "latitude": point.latitude,
-        "libellePays": point.country,
-        "listeConges": _holidays(point),
-        "loanOfHandlingTool": False,
-        "localite": point.city,
-        "longitude": point.longitude,
-        "lotAcheminement": None,
-        "nom": point.name,
-        "parking": False,
-        "periodeActiviteHoraireDeb": first,
-        "periodeActiviteHoraireFin": last,
-        "poidsMaxi": point.max_weight_kg * 1000,  # grams
-        "reseau": point.network,
-        "typeDePoint": type_of(point),
-        "versionPlanTri": None,
+    facts = {
+        "distance_m": distance_m,
+        "is_on_holiday": point.status == "holiday",
+        "is_holiday_near": point.status == "holiday_later",
+        "holidays": _holidays(point),
+        "season_first": first,
+        "season_last": last,
+        "max_weight_g": point.max_weight_kg * 1000,
+        "type": type_of(point),
     }
+    days = {f"day_{day}": _spans(point, day) for day in range(1, 8)}
+    return filled(POINT, asdict(point) | facts | days)
 
 
 def _spans(point: PickupPoint, day: int) -> str:

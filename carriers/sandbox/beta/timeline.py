@@ -2,12 +2,13 @@
 
 import re
 import time
+from dataclasses import asdict
 from typing import Any
 
 from carriers.sandbox.beta import accounts
 from carriers.sandbox.beta.answers import CodeError
 from carriers.sandbox.beta.json_request import MalformedError, read_request
-from carriers.sandbox.data import error_texts
+from carriers.sandbox.data import content, error_texts, filled, rows
 from carriers.sandbox.faults import Fault, Operation
 from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.journeys import LANGUAGES, PARTNER, TEXTS
@@ -22,21 +23,11 @@ MAGIC_NUMBER = re.compile(r"6A9999999(\d{4})", re.ASCII)  # a number that asks f
 OLDEST_S = 90 * 24 * 3600.0
 FIELDS = ("parcelNumber", "lang", "ip", "login", "password", "apiKey")
 FAILURE_STATUS = 500
+PARCEL = content("beta/parcel.json")  # of an answer
 
 Fields = dict[str, str]
 # The step that an event reaches; all others leave it where it is.
-REACHED = {
-    "announced": 0,
-    "handed in": 1,
-    "first depot": 2,
-    "last depot": 3,
-    "with the driver": 4,
-    "to the pickup point": 4,
-    "at the pickup point": 4,
-    "delivered": 5,
-    "collected": 5,
-    "back at the sender": 5,
-}
+REACHED = {row["event"]: int(row["step"]) for row in rows("beta/steps.csv")}
 STEPS = ("Annoncé", "Pris en charge", "En cours d'acheminement", "Arrivé", "En cours de livraison", "Livré")
 PARTNERS = "P"  # before a parcel's number: the partner's reference
 ACTIVE, INACTIVE, DISABLED = "STEP_STATUS_ACTIVE", "STEP_STATUS_INACTIVE", "STEP_STATUS_DISABLED"
@@ -115,31 +106,18 @@ def partner_reference(parcel: Purchase) -> str | None:
     return f"{PARTNERS}{parcel.tracking_number}" if parcel.journey == PARTNER else None
 
 
-def parcel_json(parcel: Purchase, way: Way, language: str) -> dict[str, Any]:
+def parcel_json(parcel: Purchase, way: Way, language: str) -> Any:
     """Return the parcel's block, personal data in it as the carrier adds them."""
     events = [_event(rank, happening, language) for rank, happening in enumerate(way.happened)]
     reference = partner_reference(parcel)
-    return {
-        "parcelNumber": parcel.tracking_number,
-        "customerParcelReference": parcel.reference,
-        "service": {"productCode": parcel.product_code},
-        "step": _steps(way.happened),
+    facts = {
+        "steps": _steps(way.happened),
         # One event comes as an object, several in no order.
-        "event": events[0] if len(events) == 1 else [*events[1::2], *events[::2]],
-        "removalPoint": None,
-        "infoInter": {
-            "partnerName": "SANDBOX PARTNER" if reference else None,
-            "partnerNetwork": None,
-            "partnerReference": reference,
-            "partnerTrackingUrl": None,
-        },
-        "consigneeInformation": {
-            "name": "SANDBOX DURAND",
-            "address": "18 impasse SANDBOX",
-            "phone": "0601020304",
-            "mail": "durand@sandbox.example",
-        },
+        "events": events[0] if len(events) == 1 else [*events[1::2], *events[::2]],
+        "partner": "SANDBOX PARTNER" if reference else None,
+        "partner_reference": reference,
     }
+    return filled(PARCEL, asdict(parcel) | facts)
 
 
 def _event(rank: int, happening: Happening, language: str) -> dict[str, Any]:
