@@ -14,6 +14,7 @@ from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.pdfgen.canvas import Canvas
 
 from carriers.sandbox.corruption import NO_PDF
+from carriers.sandbox.data import rows
 
 WIDTH_MM, HEIGHT_MM, MARGIN_MM = 100, 150, 4  # of a label
 NOTICE = "SANDBOX - NOT VALID FOR SHIPPING"
@@ -23,7 +24,10 @@ rl_config.useA85 = 0  # streams as they are, not as text, which takes a sixth of
 Font = tuple[str, float]  # name and size in points
 Point = tuple[float, float]
 PageFormat = Literal["10x15", "A4"]
-TITLE: Font = (BOLD, 6)
+# Of a label: the boxes, from y on and so high, of which some are filled; the lines; and the texts, in mm.
+BOXES = ((130.0, 19.0, True), (46.0, 14.5, False), (1.0, 7.5, True), (1.0, HEIGHT_MM - 2, False))
+LINES = (((1.0, 103.0), (99.0, 103.0)), ((46.0, 46.0), (46.0, 60.5)), ((72.0, 46.0), (72.0, 60.5)))
+TEXTS = rows("label_texts.csv")
 
 
 def printable(text: str) -> str:
@@ -39,35 +43,17 @@ class Page:
         self.canvas = Canvas(self._content, pagesize=size, invariant=1, pageCompression=1)
         self.canvas.setTitle(title)
 
-    def text(self, at: Point, text: str, font: Font) -> None:
-        self.canvas.setFont(*font)
-        self.canvas.drawString(at[0] * mm, at[1] * mm, printable(text))
-
-    def fitted(self, at: Point, text: str, font: Font, width: float) -> None:
-        """Draw a text, smaller but never cut when it is too wide."""
-        name, size = font
-        needed = stringWidth(printable(text), name, size) / mm
-        self.text(at, text, (name, size * min(1, width / needed) if needed else size))
+    def text(self, at: Point, text: str, font: Font, width: float = 0, align: str = "Left") -> None:
+        """Draw a text, smaller but never cut when it is wider than it may be; `align` says where in it `at` is."""
+        (name, size), shown = font, printable(text)
+        needed = stringWidth(shown, name, size) / mm if width else 0
+        self.canvas.setFont(name, size * min(1, width / needed) if needed else size)
+        draw = {"Left": self.canvas.drawString, "Right": self.canvas.drawRightString}
+        draw.get(align, self.canvas.drawCentredString)(at[0] * mm, at[1] * mm, shown)
 
     def lines(self, top: Point, lines: Sequence[str], font: Font, width: float) -> None:
         for rank, line in enumerate(filter(None, lines)):
-            self.fitted((top[0], top[1] - rank * font[1] * 1.2 / mm), line, font, width)
-
-    def right(self, y: float, text: str, font: Font) -> None:
-        """Draw white text that ends at the right margin."""
-        self.canvas.setFont(*font)
-        self.canvas.setFillGray(1)
-        self.canvas.drawRightString((WIDTH_MM - MARGIN_MM) * mm, y * mm, printable(text))
-        self.canvas.setFillGray(0)
-
-    def centred(self, y: float, text: str, font: Font, *, is_white: bool = False) -> None:
-        self.canvas.setFont(*font)
-        self.canvas.setFillGray(1 if is_white else 0)
-        self.canvas.drawCentredString(WIDTH_MM / 2 * mm, y * mm, text)
-        self.canvas.setFillGray(0)
-
-    def box(self, y: float, height: float, *, is_filled: bool = False) -> None:
-        self.canvas.rect(1 * mm, y * mm, (WIDTH_MM - 2) * mm, height * mm, fill=int(is_filled))
+            self.text((top[0], top[1] - rank * font[1] * 1.2 / mm), line, font, width)
 
     def line(self, start: Point, end: Point) -> None:
         self.canvas.line(start[0] * mm, start[1] * mm, end[0] * mm, end[1] * mm)
@@ -129,57 +115,21 @@ def label_pdf(*labels: Label) -> bytes:
 
 
 def _draw(page: Page, label: Label) -> None:
-    _draw_head(page, label)
-    _draw_addresses(page, label)
-    _draw_facts(page, label)
+    for y, height, is_filled in BOXES:
+        page.canvas.rect(1 * mm, y * mm, (WIDTH_MM - 2) * mm, height * mm, fill=int(is_filled))
+    for start, end in LINES:
+        page.line(start, end)
     barcode = Code128(label.tracking_number, barWidth=0.5 * mm, barHeight=20 * mm, quiet=0)
     barcode.drawOn(page.canvas, (WIDTH_MM * mm - barcode.width) / 2, 15.5 * mm)
-    page.centred(11, label.tracking_number, (BOLD, 11))
-    page.box(1, 7.5, is_filled=True)
-    page.centred(3.3, NOTICE, (BOLD, 11.5), is_white=True)
-    page.box(1, HEIGHT_MM - 2)
-
-
-def _draw_head(page: Page, label: Label) -> None:
-    page.box(130, 19, is_filled=True)
-    page.canvas.setFillGray(1)
-    page.text((MARGIN_MM, 137), label.carrier.upper(), (BOLD, 26))
-    page.right(141, label.product_code, (BOLD, 15))
-    page.right(134, label.product_name, (REGULAR, 9))
-
-
-def _draw_addresses(page: Page, label: Label) -> None:
-    page.text((MARGIN_MM, 126), "FROM", TITLE)
     page.lines((MARGIN_MM, 122.5), label.sender, (REGULAR, 6.5), WIDTH_MM - 2 * MARGIN_MM)
-    page.line((1, 103), (WIDTH_MM - 1, 103))
-    page.text((MARGIN_MM, 99), "TO", TITLE)
-    if label.pickup_point:
-        page.text((40, 98.5), f"PICKUP POINT {label.pickup_point}", (BOLD, 10))
     page.lines((MARGIN_MM, 94), label.recipient, (BOLD, 9.5), WIDTH_MM - 2 * MARGIN_MM)
-    if label.phone:
-        page.text((MARGIN_MM, 62.5), f"Tel. {label.phone}", (REGULAR, 8))
-    if label.instructions:
-        page.fitted((40, 62.5), label.instructions, (BOLD, 8), WIDTH_MM - MARGIN_MM - 40)
-
-
-def _draw_facts(page: Page, label: Label) -> None:
-    """Draw the row of boxes (routing, weight, rank among the parcels) and the references."""
-    page.box(46, 14.5)
-    page.line((46, 46), (46, 60.5))
-    page.line((72, 46), (72, 60.5))
-    boxes = (
-        (MARGIN_MM, "ROUTING", label.routing, 19.0, 40.0),
-        (48, "WEIGHT", f"{label.weight_kg:.2f} kg", 13.0, 23.0),
-        (74, "PARCEL", f"{label.rank} / {label.count}", 13.0, 23.0),
-    )
-    for x, title, value, size, width in boxes:
-        page.text((x, 57.5), title, TITLE)
-        page.fitted((x, 49), value, (BOLD, size), width)
-    page.text((MARGIN_MM, 41.5), f"Ref. {label.reference}", (BOLD, 8))
-    page.text((MARGIN_MM, 37.5), f"Order {label.order_reference}", (REGULAR, 8))
-    page.text((74, 37.5), label.ship_date, (REGULAR, 8))
-    if label.customs:
-        page.fitted((40, 62.5), label.customs, (BOLD, 8), WIDTH_MM - MARGIN_MM - 40)
+    facts = vars(label) | {"carrier": label.carrier.upper(), "routing": label.routing, "notice": NOTICE}
+    for row in TEXTS:
+        if not row["needs"] or facts[row["needs"]]:
+            at, font = (float(row["x"]), float(row["y"])), (row["font"], float(row["size"]))
+            text, width = row["text"].format(**facts), float(row["width"] or 0)
+            page.canvas.setFillGray(int(row["is_white"] or 0))
+            page.text(at, text, font, width, row["align"])
 
 
 def _draw_a4_surroundings(page: Page) -> None:
