@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, Self
 from xml.sax.saxutils import escape
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.formats import get_format
 
@@ -77,36 +78,19 @@ MAX_CELL: Final = 32_767  # characters, as above
 ROWS_A_CHUNK: Final = 500
 NOT_IN_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 LIKE_AN_ESCAPE: Final = re.compile("_(?=x[0-9A-Fa-f]{4}_)")  # which a workbook's reader would decode
-XML: Final = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
-MAIN: Final = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-OFFICE: Final = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-PACKAGE: Final = "http://schemas.openxmlformats.org/package/2006"
-TYPE: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+# Its parts beside the sheets, each a template of its own name.
+PARTS: Final = "xl/workbook.xml xl/styles.xml xl/_rels/workbook.xml.rels _rels/.rels [Content_Types].xml".split()
 # The first row stays in sight.
 SHEET_START: Final = (
-    f'{XML}<worksheet xmlns="{MAIN}"><sheetViews><sheetView workbookViewId="0">'
+    '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+    '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
+    '<sheetViews><sheetView workbookViewId="0">'
     '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>'
 )
 DAY_ZERO: Final = datetime(1899, 12, 30)  # noqa: DTZ001 - a workbook's times have no zone
 TIME_WIDTH: Final = 17
 MAX_WIDTH: Final = 60
 SHEET_END: Final = "</sheetData></worksheet>"
-# Style 1 is bold; 2 is a day with its time, 3 a day, which Excel shows in the form of its own country.
-STYLES: Final = (
-    f'{XML}<styleSheet xmlns="{MAIN}"><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font>'
-    '<font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill '
-    'patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border>'
-    '<left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf/></cellStyleXfs>'
-    '<cellXfs count="4"><xf/><xf fontId="1" applyFont="1"/><xf numFmtId="22" applyNumberFormat="1"/>'
-    '<xf numFmtId="14" applyNumberFormat="1"/></cellXfs>'
-    '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>'
-)
-TYPES: Final = (
-    f'<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
-    f'<Override PartName="/xl/workbook.xml" ContentType="{TYPE}.sheet.main+xml"/>'
-    f'<Override PartName="/xl/styles.xml" ContentType="{TYPE}.styles+xml"/>'
-)
-ROOT: Final = f'<Relationship Id="rId1" Type="{OFFICE}/officeDocument" Target="xl/workbook.xml"/>'
 
 
 class Sink:
@@ -141,8 +125,8 @@ def as_xlsx(titles: Sequence[str], rows: Rows, reader: Reader) -> Iterator[bytes
                     file.write(chunk.encode())
                     yield sink.take()
             first = list(islice(remaining, 1))
-        for name, text in frame(sheets):
-            book.writestr(name, text)
+        for name in PARTS:
+            book.writestr(name, render_to_string(f"shops/xlsx/{name}", {"sheets": range(1, sheets + 1)}))
     yield sink.take()
 
 
@@ -152,13 +136,10 @@ def local(cell: Cell, reader: Reader) -> Cell:
 
 def sheet(titles: Sequence[str], rows: Iterator[Sequence[Any]]) -> Iterator[str]:
     columns = [column_name(number) for number in range(len(titles))]
-    chunk = list(islice(rows, ROWS_A_CHUNK))
-    yield SHEET_START + widths([titles, *chunk]) + "<sheetData>" + row_of(1, columns, titles, style=' s="1"')
-    number = 2
-    while chunk:
-        yield "".join(row_of(number + place, columns, row) for place, row in enumerate(chunk))
-        number += len(chunk)
-        chunk = list(islice(rows, ROWS_A_CHUNK))
+    first = list(islice(rows, ROWS_A_CHUNK))
+    yield SHEET_START + widths([titles, *first]) + "<sheetData>" + row_of(1, columns, titles, style=' s="1"')
+    for chunk in chunks(enumerate(chain(first, rows), 2), ROWS_A_CHUNK):
+        yield "".join(row_of(number, columns, row) for number, row in chunk)
     yield SHEET_END
 
 
@@ -205,30 +186,6 @@ def column_name(number: int) -> str:
         number, place = divmod(number, 26)
         letters, number = chr(ord("A") + place) + letters, number - 1
     return letters
-
-
-def frame(sheets: int) -> Iterator[tuple[str, str]]:
-    """Yield the parts that name the sheets."""
-    numbers = range(1, sheets + 1)
-    listed = "".join(f'<sheet name="Sheet{each}" sheetId="{each}" r:id="rId{each}"/>' for each in numbers)
-    related = "".join(
-        f'<Relationship Id="rId{each}" Type="{OFFICE}/worksheet" Target="worksheets/sheet{each}.xml"/>'
-        for each in numbers
-    )
-    typed = "".join(
-        f'<Override PartName="/xl/worksheets/sheet{each}.xml" ContentType="{TYPE}.worksheet+xml"/>' for each in numbers
-    )
-    styles = f'<Relationship Id="rId0" Type="{OFFICE}/styles" Target="styles.xml"/>'
-    book = f'<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}"><sheets>{listed}</sheets></workbook>'
-    yield "xl/workbook.xml", XML + book
-    yield "xl/styles.xml", STYLES
-    yield "xl/_rels/workbook.xml.rels", relationships(related + styles)
-    yield "_rels/.rels", relationships(ROOT)
-    yield "[Content_Types].xml", f'{XML}<Types xmlns="{PACKAGE}/content-types">{TYPES}{typed}</Types>'
-
-
-def relationships(related: str) -> str:
-    return f'{XML}<Relationships xmlns="{PACKAGE}/relationships">{related}</Relationships>'
 
 
 FORMATS: Final = {
