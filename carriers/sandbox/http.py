@@ -44,7 +44,8 @@ class Response:
 
     def head(self, framing: str = "") -> bytes:
         status = f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}"
-        fields = {"Server": "sandbox", "Content-Type": self.content_type, **self.headers}
+        closing = {} if self.transmission is whole else {"Connection": "close"}
+        fields = {"Server": "sandbox", "Content-Type": self.content_type, **closing, **self.headers}
         named = (f"{name}: {value}" for name, value in fields.items())
         lines = [status, framing or f"Content-Length: {len(self.body)}", *named]
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")

@@ -68,4 +68,5 @@ def test_fifty_megabytes_are_streamed(sandbox: SandboxServer, carrier: str) -> N
         received = sum(len(piece) for piece in response.iter_content(1_000_000))
 
     assert response.headers["Transfer-Encoding"] == "chunked"
+    assert response.headers["Connection"] == "close"  # or the next request might meet the end of the connection
     assert received > 49_000_000
