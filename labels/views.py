@@ -128,12 +128,12 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         labels = ShippingLabel.objects.for_shop(str(request.user.pk)).cancellable().defer("pdf")
         label = found(labels, label_id)
         before = label.state
-        try:
-            cancelled = cancelling.cancel_for_shop(label)
-        except cancelling.CancelError as error:
-            raise NotCancelledError(error.reason, error.failure) from error
-        if before == LabelState.GENERATED:
-            with acting(Actor(cast("AccessToken", request.auth).id, Channel.API)):
+        with acting(Actor(cast("AccessToken", request.auth).id, Channel.API)):
+            try:
+                cancelled = cancelling.cancel_for_shop(label)
+            except cancelling.CancelError as error:
+                raise NotCancelledError(error.reason, error.failure) from error
+            if before == LabelState.GENERATED:
                 record(Action.CHANGED, cancelled, changes={"state": [before, cancelled.state]})
         return Response(cancellation_answer(cancelled))
 

@@ -25,6 +25,8 @@ from shops.contracts.bulkhead import NotAskedError
 from shops.contracts.conversation import Conversation, NoAccountError, conversation_about
 from shops.contracts.encryption import UnreadableSecretError
 from shops.db import clock
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
 
 HANDED_IN = gettext_noop("the carrier has taken it in charge")
 CHANGED = "it was changed meanwhile"
@@ -120,11 +122,16 @@ def conversation_if_billed(label: ShippingLabel) -> AbstractContextManager[Conve
 
 
 def begin(label: ShippingLabel) -> ShippingLabel:
-    """Commit the request before the carrier is asked: the shop can't retrieve the label from now on."""
+    """Commit the request, on record, before the carrier is asked: the shop can't retrieve the label from now on."""
     latest: ShippingLabel = ShippingLabel.objects.row_of(label).get()
     if latest.state == LabelState.GENERATED and parcels.is_handed_in(latest):
         raise kept_as_bought(label, HANDED_IN, reason=HANDED_IN)
-    if not move(latest, Event.CANCEL_ASKED, cancel_requested_at=clock.now(), leased_until=lease(), ask_again_at=None):
+    facts = {"cancel_requested_at": clock.now(), "leased_until": lease(), "ask_again_at": None}
+    with transaction.atomic():
+        is_begun = move(latest, Event.CANCEL_ASKED, **facts)
+        if is_begun:
+            record(Action.CHANGED, latest, note="Asked to cancel.")
+    if not is_begun:
         state = ShippingLabel.objects.row_of(label).values_list("state", flat=True).get()
         problem = gettext(WHY_NOT.get(LabelState(state), NOT_BOUGHT))
         raise CancelError(f"{label.id} {problem}", problem)

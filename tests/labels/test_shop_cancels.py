@@ -3,21 +3,26 @@
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 
 from carriers.client import Service
 from labels.lifecycle.reconciling import reconcile
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel
-from shops.contracts import conversation
+from shops.contracts import clients, conversation
 from shops.contracts.bulkhead import bulkhead
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from shops.staff.audit.models import AuditEntry, Channel
+from shops.staff.audit.recording import BACKGROUND_WORK
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
+from tests.labels.admin.pages import LABELS
 from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
 from tests.labels.factories import LabelFactory
 from tests.labels.interruptions import CANCEL, KEY, pass_time
 from tests.labels.orders import LINKED, PRODUCT, order, personal_in, post, weighing
-from tests.support.api import Caller, Response, assert_error, without_timestamp
+from tests.models.interruptions import Killed, die
+from tests.support.api import Caller, Response, assert_error, logged_in, without_timestamp
+from tests.support.audit import changes
 from tests.support.paths import SHIPMENTS
 
 pytestmark = pytest.mark.any_database
@@ -75,9 +80,30 @@ def test_it_is_told_by_webhook_and_recorded_with_the_token(buyer: Caller) -> Non
         "label.generated",
         "label.cancelled",
     ]
-    entry = AuditEntry.objects.get(object_id=label.id)
-    assert (entry.actor, entry.channel) == (label.token_id, Channel.API)
-    assert entry.changes == {"state": ["label_generated", "cancelled"]}
+    asked, done = AuditEntry.objects.filter(object_id=label.id).order_by("id")
+    assert {(entry.actor, entry.channel) for entry in (asked, done)} == {(label.token_id, Channel.API)}
+    assert asked.details == {"note": "Asked to cancel."}
+    assert done.changes == {"state": ["label_generated", "cancelled"]}
+
+
+def test_who_asked_is_on_record_before_the_carrier_is_asked(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process is killed while it waits for the carrier, by API, by command and on a page of the staff."""
+    staff = logged_in("view_shippinglabel", "change_shippinglabel")
+    acts: dict[str, Any] = {
+        "api": lambda label_id: cancel(buyer, label_id),
+        "command": lambda label_id: call_command("cancel_label", label_id),
+        "admin": lambda label_id: staff.post(f"{LABELS}{label_id}/cancel/"),
+    }
+    monkeypatch.setattr(type(clients.client("alpha", is_test=False)), "cancel", lambda *_: die())
+    for channel, act in acts.items():
+        label = ShippingLabel.objects.get(id=post(buyer, order(orderId=channel)).json()["id"])
+        with pytest.raises(Killed):
+            act(label.id)
+        (entry,) = changes()[:1]
+        assert (entry.object_id, entry.channel, entry.details) == (label.id, channel, {"note": "Asked to cancel."})
+        assert entry.actor != BACKGROUND_WORK.name
 
 
 @pytest.mark.parametrize(
