@@ -21,7 +21,7 @@ from labels import listing, order_check, points
 from labels.idempotency import IdempotencyKey, digest, read_key
 from labels.lifecycle import cancelling, purchase
 from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, is_away
-from labels.lifecycle.errors import NotCancelledError, PurchaseFailedError, StorageUnavailableError
+from labels.lifecycle.errors import LabelError, NotCancelledError, StorageUnavailableError
 from labels.models import LabelState, ShippingLabel
 from labels.order_rules import crosses_border, place
 from labels.pdfs import storage
@@ -91,7 +91,7 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         sender_address = cast("Shop", request.user).sender_address
         try:
             label, is_replay = self.bought(request, body)
-        except (PurchaseFailedError, StorageUnavailableError) as error:
+        except LabelError as error:
             label = error.label
             raise
         finally:  # of the errors too

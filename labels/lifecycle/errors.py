@@ -1,7 +1,7 @@
 """Errors of a purchase, told by its label's row."""
 
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown
 from labels.models import LabelState, ShippingLabel
@@ -14,14 +14,21 @@ from shops.api.errors.coded import (
 from shops.api.errors.exceptions import ApiError, ErrorEntry
 
 
-class PurchaseFailedError(ApiError):
+class LabelError(ApiError):
+    """An error of an order that has a label, or may have one: its row is known."""
+
+    def __init__(self, entry: ErrorEntry, label: ShippingLabel, **facts: Any) -> None:
+        super().__init__(entry, id=label.id, **facts)
+        self.label = label
+
+
+class PurchaseFailedError(LabelError):
     """The carrier gave no label, or none is known to exist; code, status and message are the row's."""
 
     def __init__(self, label: ShippingLabel) -> None:
         status = HTTPStatus(label.error_status or HTTPStatus.BAD_GATEWAY)
         entry = ErrorEntry(label.error_code, (status,), "{message}", retry_after_s=retry_after_s(label))
-        super().__init__(entry, message=label.error_message)
-        self.label = label
+        super().__init__(entry, label, message=label.error_message)
         if is_unknown(label):
             self.headers |= {"Label-Id": label.id}
 
@@ -37,13 +44,12 @@ def retry_after_s(label: ShippingLabel) -> int | None:
     return None if entry is None or is_left_alone else entry.retry_after_s
 
 
-class StorageUnavailableError(ApiError):
+class StorageUnavailableError(LabelError):
     """The label is bought and safe, but its PDF can't be stored or signed now."""
 
     def __init__(self, label: ShippingLabel) -> None:
         entry = LABEL_STORAGE_UNAVAILABLE if label.idempotency_key else LABEL_STORAGE_UNAVAILABLE_WITHOUT_KEY
-        super().__init__(entry, id=label.id)
-        self.label = label
+        super().__init__(entry, label)
 
 
 class NotCancelledError(ApiError):

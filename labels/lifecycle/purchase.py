@@ -26,7 +26,7 @@ from labels import metrics
 from labels.idempotency import IdempotencyKey
 from labels.lifecycle import outcomes
 from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, is_away, retry_deadline
-from labels.lifecycle.errors import PurchaseFailedError
+from labels.lifecycle.errors import LabelError, PurchaseFailedError
 from labels.models import LabelState, ShippingLabel
 from labels.orders import beginning, check_customs, check_product, completed, credentials_on, new_label, shipment
 from labels.pdfs import receipts
@@ -149,9 +149,9 @@ def replay(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
         case LabelState.GENERATED:
             return label
         case LabelState.CANCELLING | LabelState.CANCEL_UNKNOWN:
-            raise ApiError(LABEL_BEING_CANCELLED, id=label.id)
+            raise LabelError(LABEL_BEING_CANCELLED, label)
         case LabelState.CANCELLED:
-            raise ApiError(LABEL_CANCELLED, id=label.id)
+            raise LabelError(LABEL_CANCELLED, label)
         case LabelState.RECEIVED:
             return finish_again(label, key)
         case LabelState.PURCHASING if label.is_leased:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from labels.models import ShippingLabel
+from labels.models import LabelState, ShippingLabel
 from shops.models import Shop
 from tests.labels.bad_orders import BETA, changed
 from tests.labels.conftest import Sandbox
@@ -103,6 +103,18 @@ def test_a_pickup_points_place_tells_it_of_an_order_that_fails(
     answers = [post(buyer, body, "k"), post(buyer, body, "k")]
     assert [answer.status_code >= 400 for answer in answers] == [True, True]
     assert [ignored(answer) for answer in answers] == [named] * 2
+
+
+@pytest.mark.parametrize("state", [LabelState.CANCELLING, LabelState.CANCEL_UNKNOWN, LabelState.CANCELLED])
+def test_a_pickup_points_place_tells_it_of_a_cancelled_label(
+    state: LabelState, buyer: Caller, sandbox: Sandbox
+) -> None:
+    place = {"countryCode": "ES", "zip": "28012", "city": "Madrid"}
+    body = order("beta_point_retrait_europe", destination=place, pickupPointCode="840102", **GOODS)
+    assert ignored(post(buyer, body, "k")) == ""
+    ShippingLabel.objects.update(state=state)
+    answer = post(buyer, body, "k")
+    assert (answer.status_code, ignored(answer)) == (409, "")
 
 
 @pytest.mark.parametrize(
