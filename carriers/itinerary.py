@@ -37,7 +37,6 @@ def route_of(shipment: Shipment, product: Product, package: Package) -> Route:
     sender_code, country_code = shipment.sender.country_code, shipment.recipient.country_code
     route = product.route(sender_code, country_code, package.weight_kg, shipment.override)
     if route is None:
-        origin = f"from {sender_code} " if country_code in product.zone else ""
-        problem = f"{product.code} does not go {origin}to {country_code}; order a product that does"
+        problem = f"{product.without_route(sender_code, country_code)}; order a product that does"
         raise RequestRejected(product.carrier, problem, field=f"{RECIPIENT}.countryCode")
     return route

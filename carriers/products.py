@@ -113,6 +113,12 @@ class Product:
         as_code = override.as_code or default.as_code
         return Route(override.carrier_code, default.service, default.saturday_service, as_code=as_code)
 
+    def without_route(self, sender_country_code: str, country_code: str) -> str:
+        """Say that it does not go there; the origin is named where it goes there from elsewhere."""
+        goes_there = country_code in self.zone and any(country_code in route.zone for route in self.routes)
+        origin = f"from {sender_country_code} " if goes_there else ""
+        return f"{self.code} does not go {origin}to {country_code}"
+
 
 def _route(row: Mapping[str, str]) -> Route:
     up_to_kg = Decimal(row["up_to_kg"]) if row["up_to_kg"] else None

@@ -112,7 +112,7 @@ def find(*, shop_id: str, sender_address: dict[str, str] | None, search: dict[st
     weight_kg, country_code = search["weight_kg"], search["country_code"]
     route = product.route(origin, country_code, weight_kg or USUAL_KG, contract.override(product.code))
     if route is None:
-        raise ValidationError({"countryCode": f"{product.code} does not go from {origin} to {country_code}."})
+        raise ValidationError({"countryCode": f"{product.without_route(origin, country_code)}."})
     query = PointQuery(
         product_code=product.code,
         carrier_code=route.carrier_code,

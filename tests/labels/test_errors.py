@@ -108,7 +108,14 @@ def test_an_order_without_a_key_is_not_told_to_retry_with_it(buyer: Caller) -> N
     )
 
 
-def test_a_product_that_does_not_go_there_is_named_with_the_country(buyer: Caller) -> None:
-    body = order("relais", destination={"countryCode": "DE", "zip": "10115"})
+@pytest.mark.parametrize(
+    ("product_code", "country_code", "zip_code"),
+    [("relais", "DE", "10115"), ("shop2shop", "MC", "98000"), ("alpha_2shopdirect", "BE", "1000")],
+)
+def test_a_product_that_does_not_go_there_is_named_with_the_country(
+    product_code: str, country_code: str, zip_code: str, buyer: Caller
+) -> None:
+    body = order(product_code, destination={"countryCode": country_code, "zip": zip_code})
     message = assert_coded(post(buyer, body), 400, "ALPHA_REQUEST_REJECTED")
-    assert message == "destinationAddress.countryCode: relais does not go to DE; order a product that does."
+    said = f"{product_code} does not go to {country_code}; order a product that does."
+    assert message == f"destinationAddress.countryCode: {said}"

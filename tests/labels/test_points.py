@@ -195,6 +195,12 @@ def test_a_query_that_is_wrong_is_a_400_that_names_it(asker: Caller, query: dict
     assert re.fullmatch(message, response.json()["message"]), response.json()["message"]
 
 
+def test_a_place_that_the_product_does_not_go_to_from_anywhere_is_named_alone(asker: Caller) -> None:
+    response = find(asker, RELAIS, productCode="shop2shop", countryCode="MC")
+    assert_error(response, 400)
+    assert response.json()["message"] == "countryCode: shop2shop does not go to MC."
+
+
 def test_a_text_that_the_carrier_can_not_read_is_refused_by_its_parameter(asker: Caller) -> None:
     message = assert_coded(find(asker, RELAIS, zip="☃"), 400, "ALPHA_REQUEST_REJECTED")
     assert message == "zip: has no text that alpha can print."
