@@ -124,7 +124,8 @@ def check_url(value: str, scheme: str, form: str) -> None:
     """Raise ValidationError unless the URL has the scheme, names a database and has valid options."""
     try:
         config = parse(value)
-        is_valid = bool(re.match(scheme, value) and urlsplit(value).path.strip("/")) and are_options_valid(config)
+        names_one = value.isprintable() and re.match(scheme, value) and urlsplit(value).path.strip("/")
+        is_valid = bool(names_one) and are_options_valid(config)
     except ValueError:
         is_valid = False
     if not is_valid:

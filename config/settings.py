@@ -247,7 +247,7 @@ KEEP_SUGGESTED_DAYS = {
 
 # --- Serving ---
 
-SERVE_HOST = env.str("SERVE_HOST", "127.0.0.1")
+SERVE_HOST = env.str("SERVE_HOST", "127.0.0.1", validate=validators.host)
 SERVE_PORT = env.int("SERVE_PORT", 8000, validate=validators.port)
 SERVE_WORKERS = env.int("SERVE_WORKERS", 2, validate=validators.above_zero)
 # Calls to carriers that may hang at the same time, and as many requests that wait briefly for one to end; as many again
@@ -257,7 +257,7 @@ SERVE_THREADS = LABEL_THREADS + 8  # for all else
 KEEP_ALIVE = env.int("KEEP_ALIVE", 75, validate=validators.above_zero)
 STOP_TIMEOUT = env.int("STOP_TIMEOUT", 120, validate=validators.above_zero)
 GRACEFUL_TIMEOUT = STOP_TIMEOUT - 15  # for requests in flight; the rest is for ending the workers that still hang
-METRICS_HOST = env.str("METRICS_HOST", "127.0.0.1")
+METRICS_HOST = env.str("METRICS_HOST", "127.0.0.1", validate=validators.host)
 # Empty counts as not set, as compose gives a variable that has no value.
 METRICS_PORT = int(env.str("METRICS_PORT", "", validate=validators.port_or_none) or 0)
 WORK_METRICS_PORT = int(env.str("WORK_METRICS_PORT", "", validate=validators.port_or_none) or 0)

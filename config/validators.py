@@ -25,6 +25,8 @@ def secret(value: str) -> None:
         raise ValidationError("needs a key of your own: this one is public")
     if len(value) < 50 or len(set(value)) < 5 or value.startswith("django-insecure-"):  # noqa: PLR2004 - W009's figures
         raise ValidationError("needs 50 or more random characters")
+    if any("\ud800" <= char <= "\udfff" for char in value):  # Python's stand-in for a byte it can't decode
+        raise ValidationError("needs valid UTF-8")  # nothing could be signed
 
 
 def secrets(values: list[str]) -> None:

@@ -37,9 +37,10 @@ PUBLIC_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="  # the default with 
 # Values without blanks stand in one string.
 BAD: dict[str, Sequence[str | None]] = {
     "SECRET_KEY": [
-        *(None, "", "hunter2", "abcd" * 20, "django-insecure-hunter2" + SECRET_KEY, " " * 60, "not-a-secret-" * 5)
+        *(None, "", "hunter2", "abcd" * 20, "django-insecure-hunter2" + SECRET_KEY, " " * 60, "not-a-secret-" * 5),
+        SECRET_KEY + "\udcff",
     ],
-    "SECRET_KEY_FALLBACKS": ["hunter2", f"{SECRET_KEY},hunter2", f"{SECRET_KEY},"],
+    "SECRET_KEY_FALLBACKS": ["hunter2", f"{SECRET_KEY},hunter2", f"{SECRET_KEY},", SECRET_KEY + "\udcff"],
     "ALLOWED_HOSTS": [
         *(None, "", "a b"),
         *", * api.example.com,* https://api.example.com api.example.com:443 a/b . -".split(),
@@ -60,8 +61,12 @@ BAD: dict[str, Sequence[str | None]] = {
         *"postgresql://u:hunter2@host postgresql://u:hunter2@host/ postgresql://u:hunter2@host:port/name".split(),
         *"postgresql://u:hunter2@host:70000/name postgresql://u:hunter2@[::1/name".split(),
         *"sqlite:// sqlite:hunter2 sqlite:////etc/passwd/hunter2/db.sqlite3".split(),
+        *("postgresql://u:hunter2@host/name\udcff", "postgresql://u:hunter2@host/name\n"),
     ],
-    "DATABASE_REPLICA_URL": "hunter2 postgresql://u:hunter2@host,/name sqlite:///file".split(),
+    "DATABASE_REPLICA_URL": [
+        *"hunter2 postgresql://u:hunter2@host,/name sqlite:///file".split(),
+        *("postgresql://u:hunter2\udcff@host/name", "postgresql://u:hunter2@host/name\n"),
+    ],
     "REDIS_URL": [
         *"hunter2 http://:hunter2@host redis:// redis:hunter2 redis://:hunter2@host:port/0".split(),
         *"redis://:hunter2@host:70000/0 redis://:hunter2@[::1/0 redis://:hunter2@host/0?foo=1".split(),
@@ -103,6 +108,7 @@ BAD: dict[str, Sequence[str | None]] = {
     "LABELS_DIR": [""],
     "LABELS_BUCKET": ["hunter2!", "a b"],
     "CARRIER_TIMEOUT": ["", "0", "-1", "nan", "inf", "1e9", "20s"],
+    **dict.fromkeys(("SERVE_HOST", "METRICS_HOST"), ("127.0.0.1\n", "127.0.0.1\udcff", "127.0.0.1:80", '"::"', " ")),
     "SERVE_PORT": ["", "0", "65536", "http"],
     "KEEP_ALIVE": ["", "0"],
     "KEEP_AUDIT_DAYS": ["", "89", "never", "36501"],
