@@ -41,10 +41,10 @@ def customers(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {"title": gettext("A shop's customer"), "form": form, "may_erase": may_erase(request)}
     if form.is_valid():
         try:
-            customer = Customer.find(**form.cleaned_data)
+            context["customer"] = customer = Customer.find(**form.cleaned_data)
             if answer := act(request, customer):
                 return answer
-            context |= {"customer": customer, "counts": customer.search().lines}
+            context["counts"] = customer.search().lines
         except CustomerError as error:
             form.add_error(None, str(error))
     return TemplateResponse(request, "staff/customers.html", admin.site.each_context(request) | context)

@@ -69,3 +69,13 @@ def test_what_is_wrong_is_said_as_the_command_says_it(shop: Shop) -> None:
     label = LabelFactory(shop=shop, order_id="7", state="unknown")
     assert f"settle or decide these labels first: {label.pk}" in post(member("root"), erase="")
     assert Parcel.objects.filter(customer_email=EMAIL).exists()
+
+
+def test_an_open_label_holds_up_the_erasure_and_not_the_export(shop: Shop) -> None:
+    label = LabelFactory(shop=shop, order_id="7", state="unknown")
+    support = member("Support")
+    page = post(support)
+    assert f"settle or decide these labels first: {label.pk}" in page
+    assert ('name="export"' in page, 'name="erase"' in page) == (True, False)
+    told, _ = call("export_customer", "lumiere", EMAIL)
+    assert post(support, export="") == told.rstrip("\n")
