@@ -10,7 +10,7 @@ from typing import Any
 
 from anyascii import anyascii
 
-from carriers.sandbox.countries import COUNTRIES, PARIS
+from carriers.sandbox.countries import PARIS
 from carriers.sandbox.data import rows
 
 POINTS_IN_A_TOWN = 18
@@ -39,7 +39,6 @@ LATER_DAYS = 20
 CLOSED_DAYS = 14
 METRES_A_DEGREE = 111_000
 Week = dict[int, tuple[str, ...]]  # spans by day, from 1, Monday; a day that is left out is closed
-PATTERNS = {"DAY": r"(0[1-9]|[12]\d|3[01])/(0[1-9]|1[0-2])/\d{4}", "COUNTRY": "|".join(sorted(COUNTRIES))}
 
 
 def _made_up() -> Iterator[dict[str, Any]]:
@@ -201,27 +200,3 @@ def _metres(origin: PickupPoint, point: PickupPoint) -> int:
 def folded(text: str) -> str:
     """Return a text as addresses are compared: ASCII letters and digits, in capitals."""
     return re.sub(r"[^A-Z0-9]", "", anyascii(text).upper())
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A field, the pattern of its text, and the codes for an empty (0: it may be) and for another text."""
-
-    field: str
-    pattern: str
-    missing: int
-    wrong: int
-
-    def broken_by(self, text: str) -> int:
-        """Return the code for a text, 0 for one that is right."""
-        if not text:
-            return self.missing
-        return 0 if re.fullmatch(self.pattern, text, re.ASCII) else self.wrong
-
-
-def rules_of(service: str) -> list[Rule]:
-    found = [row for row in rows("point_rules.csv") if row["service"] == service]
-    return [
-        Rule(row["field"], PATTERNS.get(row["pattern"], row["pattern"]), int(row["missing"] or 0), int(row["wrong"]))
-        for row in found
-    ]

@@ -17,7 +17,8 @@ from carriers.sandbox.countries import ALPHA_3, COUNTRIES, FRANCE, PARIS
 from carriers.sandbox.data import content, filled
 from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response
-from carriers.sandbox.pickup_points import PickupPoint, near, point_of, rules_of
+from carriers.sandbox.pickup_points import PickupPoint, near, point_of
+from carriers.sandbox.rules import broken
 from carriers.sandbox.state import State
 
 Fields = dict[str, str]
@@ -27,7 +28,6 @@ FRENCH, INTER, BY_SERVICE = (
 )  # fmt: skip
 DETAIL, DETAIL_INTER = "rechercheDetailPointChronopost", "rechercheDetailPointChronopostInter"
 NO_POINT, CREDENTIALS = 601, 1500
-RULES = rules_of("alpha")
 POINT = content("alpha/point.json")  # the leaves of an answer; weights are in kilograms
 ALPHA_2 = {three: two for two, three in ALPHA_3.items()}
 LOOKED_UP_QUALITY = "0"  # a good answer all the same
@@ -54,9 +54,8 @@ def _fields(message: soap.Message) -> Fields:
 
 def _search(state: State, message: soap.Message) -> Response:
     fields = _fields(message)
-    for rule in RULES:
-        if rule.field in fields and (code := rule.broken_by(fields[rule.field])):
-            raise _refusal(code, rule.field)
+    for code, name in broken(tables.RULES["points"], fields):
+        raise _refusal(code, name)
     country = _country(message.operation, fields["countryCode"])
     if country == "FR" and not re.fullmatch(r"[0-9]{5}", fields["zipCode"]):
         raise _refusal(302, "zipCode")

@@ -14,6 +14,7 @@ from carriers.sandbox.countries import COUNTRIES, PARIS, is_postal_code_of
 from carriers.sandbox.data import error_texts
 from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response
+from carriers.sandbox.rules import broken
 from carriers.sandbox.state import State
 
 LIST, TIME = "calculateProducts", "calculateDeliveryTime"
@@ -24,8 +25,6 @@ LATEST_HOUR = time(18)
 EMPTY, CREDENTIALS, WRONG_PRODUCT, NO_TARIFF = 2, 3, 4, 5
 NO_CONTRACT = "000033"  # the end of an account that has no product
 LACKING = "0000"  # before the product that an account lacks: 19000086 has no 86
-# The values that the page names; which code others have is a choice.
-FORMS = {"type": "[MD]", "service": "[06]", "arrCity": rf"-|(?!.{{51}})(?:{tables.FORMS['text'].pattern})"}
 _refusal = partial(soap.refusal, error_texts("alpha quickcost"))
 
 
@@ -34,8 +33,7 @@ def answer_products(state: State, request: Request) -> Response:
 
 
 def _list(state: State, message: soap.Message) -> Response:
-    fields = message.fields()
-    _check(fields)
+    fields = _fields(message)
     account, country = fields["accountNumber"], fields["arrCountryCode"]
     try:
         validate_credentials(account, fields["password"])
@@ -54,13 +52,12 @@ def _list(state: State, message: soap.Message) -> Response:
     return service.perform(state, message, products)
 
 
-def _check(fields: dict[str, str], *, may_be_empty: str = "") -> None:
-    """Refuse the first field that is empty, or has a value that the page does not name."""
-    for name, value in fields.items():
-        if not value and name == may_be_empty:
-            continue
-        if not value or not re.fullmatch(FORMS.get(name, ".*"), value):
-            raise _refusal(EMPTY, name)
+def _fields(message: soap.Message) -> dict[str, str]:
+    """Return the fields; refuse the first that is empty, or has a value that the page does not name."""
+    fields = message.fields()
+    for code, name in broken(tables.RULES[message.operation], fields):
+        raise _refusal(code, name)
+    return fields
 
 
 def _is_there(country: str, zip_code: str) -> bool:
@@ -74,8 +71,7 @@ def _country(code: str) -> str:
 
 
 def _time(state: State, message: soap.Message) -> Response:
-    fields = message.fields()
-    _check(fields, may_be_empty="arrCity")
+    fields = _fields(message)
     if not re.fullmatch(r"\d{5}", fields["depZipCode"]):
         raise _refusal(EMPTY, "depZipCode")
     days = DAYS.get(fields["productCode"])

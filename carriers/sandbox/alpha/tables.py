@@ -1,12 +1,12 @@
 """alpha's published tables, as the sandbox reads them: fields, products, error codes."""
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from carriers.sandbox.alpha.soap import RefusalError, refusal
 from carriers.sandbox.countries import COUNTRIES, EUROPE, OVERSEAS, codes
 from carriers.sandbox.data import error_texts, rows
+from carriers.sandbox.rules import rules_of
 
 SHIPPING = "http://cxf.shipping.soap.chronopost.fr/"
 TRACKING = "http://cxf.tracking.soap.chronopost.fr/"
@@ -38,26 +38,6 @@ def refusal_named(name: str, messages: Mapping[int, str] = MESSAGES) -> RefusalE
     return RefusalError(33, REFUSALS_33.get(name, f"invalid data: SANDBOX has no such fault for alpha ({name})"))
 
 
-@dataclass(frozen=True)
-class Form:
-    """The pattern of a field's text, and the error code for any other text."""
-
-    pattern: str
-    code: int = 33
-
-
-FORMS = {
-    # ASCII letters, digits, spaces, and the hyphen between letters or digits.
-    "text": Form(r"(?:[A-Za-z0-9 ]|(?<=[A-Za-z0-9])-(?=[A-Za-z0-9]))*"),
-    "country": Form("|".join(sorted(COUNTRIES))),
-    "email": Form(r"[!-?A-~]+@[!-?A-~]+"),
-    "phone": Form(r"\+?[0-9 ]+"),
-    "integer": Form(r"\d+", 34),
-    "decimal": Form(r"\d+(\.\d+)?", 34),
-    "service": Form(r"\d{1,3}", 34),
-    "time": Form(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"),
-    "relay": Form(r"[0-9A-Za-z]{5}"),
-}
 # `+<country> <number>`, with the calling codes as the ITU gives them: none begins with another one.
 RELAY_EUROPE_PHONE = (
     r"\+(1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]"
@@ -65,27 +45,9 @@ RELAY_EUROPE_PHONE = (
 )
 
 
-@dataclass(frozen=True)
-class Field:
-    name: str
-    form: Form
-    longest: int | None = None
-    is_required: bool = False
-
-
-def _read_fields() -> dict[str, list[Field]]:
-    """Return the fields by structure; the form is one of the above, or the pattern of its few values."""
-    structures: dict[str, list[Field]] = defaultdict(list)
-    for row in rows("alpha/fields.csv"):
-        form = FORMS.get(row["form"], Form(row["form"]))
-        longest = int(row["longest"]) if row["longest"] else None
-        structures[row["structure"]].append(Field(row["field"], form, longest, bool(row["required"])))
-    return dict(structures)
-
-
-# In the schema's order, in which a request is recorded as sent or not.
-STRUCTURES = _read_fields()
-TOP_LEVEL = STRUCTURES.pop("")
+# By structure, in the schema's order, in which a request is recorded as sent or not.
+RULES = rules_of("alpha/fields.csv")
+STRUCTURES = {name: rules for name, rules in RULES.items() if name.endswith("Value")}
 
 
 @dataclass(frozen=True)

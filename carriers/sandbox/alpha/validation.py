@@ -9,10 +9,11 @@ from functools import partial
 from carriers.sandbox.alpha import tables
 from carriers.sandbox.alpha.soap import CHILDREN, Message, SoapError, fields_of, leaf_text, refusal
 from carriers.sandbox.countries import EU_TERRITORY, FRANCE, PARIS, is_postal_code_of
+from carriers.sandbox.rules import PATTERNS, Rule, broken
 
 Fields = dict[str, str]
 RELAY_EUROPE = "49"
-EMPTY, WRONG_LENGTH, INVALID, NOT_FOUND = 31, 32, 33, 35
+EMPTY, WRONG_LENGTH, INVALID, NOT_A_NUMBER, NOT_FOUND = 31, 32, 33, 34, 35
 _refusal = partial(refusal, tables.MESSAGES)
 _invalid = partial(_refusal, INVALID)
 
@@ -46,7 +47,7 @@ def read_shipment(message: Message) -> Shipment:
     for name in set(names) - tables.REPEATABLE:
         if names.count(name) > 1:
             raise SoapError(f"Unmarshalling Error: {name} is not repeated")
-    schemas = {name: [field.name for field in fields] for name, fields in tables.STRUCTURES.items()}
+    schemas = {name: [rule.field for rule in rules] for name, rules in tables.STRUCTURES.items()}
     structures: dict[str, list[Fields]] = {name: [] for name in schemas}
     top: Fields = {}
     for name, element in message.children:
@@ -69,7 +70,7 @@ def validate_shipment(shipment: Shipment) -> None:
     for name, blocks in shipment.structures.items():
         for block in blocks:
             _validate_fields(block, tables.STRUCTURES[name])
-    _validate_fields(shipment.top, tables.TOP_LEVEL)
+    _validate_fields(shipment.top, tables.RULES[""])
     _validate_counts(shipment)
     _validate_money(shipment.skybills)
     for prefix in ("shipper", "customer", "recipient"):
@@ -83,7 +84,7 @@ def validate_shipment(shipment: Shipment) -> None:
 def validate_credentials(account: str, password: str) -> None:
     """Accept any account of 8 and password of 6 digits, except those that `GET /` lists as refused."""
     for name, value, length in (("accountNumber", account, 8), ("password", password, 6)):
-        _validate_fields({name: value}, [tables.Field(name, tables.FORMS["integer"], is_required=True)])
+        _validate_fields({name: value}, [Rule(name, PATTERNS["integer"], EMPTY, NOT_A_NUMBER, 0, 0, name)])
         if len(value) != length:
             raise _refusal(WRONG_LENGTH, name)
     if password == "000000":  # noqa: S105 a documented magic value
@@ -92,15 +93,9 @@ def validate_credentials(account: str, password: str) -> None:
         raise tables.refusal_named(tables.REFUSED_ACCOUNTS[account[-6:]])
 
 
-def _validate_fields(block: Fields, rows: Sequence[tables.Field]) -> None:
-    for row in rows:
-        value = block.get(row.name, "")
-        if not value and row.is_required:
-            raise _refusal(EMPTY, row.name)
-        if row.longest is not None and len(value) > row.longest:
-            raise _refusal(WRONG_LENGTH, row.name)
-        if value and not re.fullmatch(row.form.pattern, value, re.ASCII):
-            raise _refusal(row.form.code, row.name)
+def _validate_fields(block: Fields, rules: Sequence[Rule]) -> None:
+    for code, name in broken(rules, block):
+        raise _refusal(code, name)
 
 
 def _validate_counts(shipment: Shipment) -> None:

@@ -3,10 +3,10 @@
 import re
 from decimal import Decimal
 
-from carriers.sandbox.beta import tables
 from carriers.sandbox.beta.errors import Violations
 from carriers.sandbox.beta.json_request import Json
 from carriers.sandbox.beta.request_fields import EORI, SIZE_KEYS, Fields, read_fields
+from carriers.sandbox.beta.tables import DUTIES_PAID_TO, MOST_ARTICLES, RULES
 from carriers.sandbox.countries import COUNTRIES, EU, FRANCE, OVERSEAS
 from carriers.sandbox.papers import CustomsForm
 
@@ -59,31 +59,14 @@ def needs_customs(sender_country: str, country: str, zip_code: str) -> bool:
 def _validate_declaration(violations: Violations, letter: Json) -> None:
     declarations = letter["customsDeclarations"]
     articles = declarations["contents"].get("article", [])
-    violations.cut(
-        declarations, {"invoiceNumber": tables.LONGEST_INVOICE, "description": tables.LONGEST_DESCRIPTION}, 30500
-    )
-    violations.require(1 <= declarations.get("numberOfCopies", 4) <= tables.MOST_COPIES, 30504, "numberOfCopies")
-    violations.require(declarations.get("description", "").isascii(), 30600, "description: accents")
-    violations.require(1 <= len(articles) <= tables.MOST_ARTICLES, 30502, "article")
+    violations.validate(declarations, RULES["customsDeclarations"])
+    violations.require(1 <= len(articles) <= MOST_ARTICLES, 30502, "article")
     violations.require(len({article.get("currency") for article in articles}) <= 1, 30517, "one currency for all")
-    violations.require(declarations["contents"]["category"].get("value") in tables.CATEGORIES, 30503, "category")
+    violations.validate(declarations["contents"]["category"], RULES["category"])
     for article in articles:
-        _validate_article(violations, article)
+        violations.validate(article, RULES["article"])
     weight = sum(article.get("weight", 0) * article.get("quantity", 1) for article in articles)
     violations.require(weight <= letter["parcel"].get("weight", 0), 30515, "heavier than the parcel")
-
-
-def _validate_article(violations: Violations, article: Json) -> None:
-    violations.cut(article, {"description": tables.LONGEST_DESCRIPTION}, 30510)
-    violations.require(article.get("description"), 30510, "description")
-    violations.require(article.get("description", "").isascii(), 30600, "article.description: accents")
-    violations.require(article.get("quantity", 0) > 0, 30511, "quantity")
-    violations.require(article.get("weight", 0) > 0, 30512, "weight")
-    violations.require(article.get("value", 0) > 0, 30513, "value")
-    is_tariff_number = re.fullmatch(r"(\d{2}){3,5}", article.get("hsCode", ""), re.ASCII)
-    violations.require(is_tariff_number, 30519, "hsCode, of 6, 8 or 10 digits")
-    violations.require(article.get("originCountry") in COUNTRIES, 30516, "originCountry")
-    violations.require(article.get("currency") in tables.CURRENCIES, 30517, "currency")
 
 
 def _validate_manufacturer(violations: Violations, letter: Json) -> None:
@@ -126,7 +109,7 @@ def _validate_duties(violations: Violations, body: Json, *, is_declared: bool) -
     if not letter["parcel"].get("ddp"):
         return
     is_from_france = letter["sender"]["address"].get("countryCode") == "FR"
-    is_possible = is_declared and is_from_france and country in tables.DUTIES_PAID_TO
+    is_possible = is_declared and is_from_france and country in DUTIES_PAID_TO
     violations.require(is_possible, 30318, "ddp is not offered from there to here")
     for key in SIZE_KEYS:
         violations.require(re.fullmatch(r"[1-9]\d{0,2}", fields.get(key, ""), re.ASCII), 30317, f"{key}, whole cm")

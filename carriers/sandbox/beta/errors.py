@@ -1,9 +1,11 @@
 """beta's error codes and their texts, and those that one request provokes."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from carriers.sandbox.data import error_texts
+from carriers.sandbox.rules import Rule, broken
 
 _MEANINGS = error_texts("beta")
 
@@ -31,9 +33,12 @@ class Violations:
         if not is_met:
             self.error(code, detail)
 
-    def cut(self, block: dict[str, Any], longest: dict[str, int], code: int) -> None:
-        """Cut over-long texts in place, as the carrier does, each with a warning."""
-        for name, limit in longest.items():
-            if len(block.get(name, "")) > limit:
-                block[name] = block[name][:limit]
-                self.warnings.append((str(code), f"{name} is cut to {limit} characters"))
+    def validate(self, block: dict[str, Any], rules: Iterable[Rule]) -> None:
+        """Cut over-long texts in place, as the carrier does, each with a warning; then apply the rules."""
+        for rule in rules:
+            text = block.get(rule.field)
+            if rule.too_long and text and len(text) > rule.longest:
+                block[rule.field] = text[: rule.longest]
+                self.warnings.append((str(rule.too_long), f"{rule.field} is cut to {rule.longest} characters"))
+        for code, detail in broken(rules, block):
+            self.error(code, detail)

@@ -74,7 +74,7 @@ def _differences(address: Json, point: PickupPoint) -> tuple[str, ...]:
 
 
 def validate_options(violations: Violations, letter: Json) -> None:
-    violations.cut(letter["parcel"], {"instructions": tables.LONGEST_INSTRUCTIONS}, WRONG_OPTION)
+    violations.validate(letter["parcel"], tables.RULES["parcel"])
     _validate_insurance(violations, letter)
     _validate_network(violations, letter)
 
@@ -100,10 +100,8 @@ def _validate_network(violations: Violations, letter: Json) -> None:
         violations.require(is_possible and network in (LOCAL_POST, PARTNER), WRONG_OPTION, "reseauPostal")
 
 
-def validate_phones(violations: Violations, address: Json, wrong: int) -> None:
-    """Validate the forms of an address's numbers; `wrong` is its code for another one."""
-    if phone := address.get("phoneNumber"):
-        violations.require(re.fullmatch(r"\+\d{1,14}|\d{1,15}", phone, re.ASCII), wrong, "phoneNumber")
+def validate_mobile(violations: Violations, address: Json, wrong: int) -> None:
+    """Validate the form of an address's mobile number; `wrong` is its code for another one."""
     if mobile := address.get("mobileNumber"):
         forms = MOBILES.get(address.get("countryCode", ""), (FOREIGN_MOBILE,))
         violations.require(any(re.fullmatch(form, mobile, re.ASCII) for form in forms), wrong, "mobileNumber")

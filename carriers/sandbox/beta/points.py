@@ -14,18 +14,19 @@ from typing import Any
 from carriers.sandbox.beta import accounts
 from carriers.sandbox.beta.answers import CodeError
 from carriers.sandbox.beta.json_request import MalformedError, read_request
+from carriers.sandbox.beta.tables import RULES
 from carriers.sandbox.countries import FRANCE, PARIS
 from carriers.sandbox.data import content, error_texts, filled
 from carriers.sandbox.faults import Fault, Operation
 from carriers.sandbox.http import Request, Response, json_response
-from carriers.sandbox.pickup_points import POINTS, PickupPoint, near, point_of, rules_of
+from carriers.sandbox.pickup_points import POINTS, PickupPoint, near, point_of
+from carriers.sandbox.rules import broken
 from carriers.sandbox.state import State
 
 SEARCH, LOOK_UP = "findRDVPointRetraitAcheminement", "findPointRetraitAcheminementByID"
 MISSING_ACCOUNT, MISSING_PASSWORD = 101, 102
 WRONG_ID, NO_JSON, NO_POINT, NOT_SERVED, SYSTEM = 124, 145, 300, 203, 1000
 MESSAGES = error_texts("beta points")
-RULES = {SEARCH: rules_of("beta search"), LOOK_UP: rules_of("beta look-up")}
 FIELDS = {
     SEARCH: (
         "address", "zipCode", "city", "countryCode", "shippingDate", "weight", "filterRelay", "optionInter", "lang",
@@ -85,9 +86,8 @@ def _validate_credentials(fields: Fields) -> None:
 
 
 def _validate(operation: str, fields: Fields) -> None:
-    for rule in RULES[operation]:
-        if code := rule.broken_by(fields[rule.field]):
-            raise CodeError(code)
+    for code, _ in broken(RULES[operation], fields):
+        raise CodeError(code)
 
 
 def _perform(state: State, operation: str, fields: Fields) -> Response:

@@ -5,24 +5,14 @@ from decimal import Decimal
 from carriers.sandbox.countries import COUNTRIES, EU, FRANCE, codes
 from carriers.sandbox.data import content, rows
 from carriers.sandbox.papers import PageFormat
+from carriers.sandbox.rules import rules_of
 
 REQUEST, SLIP = content("beta/label_request.json"), content("beta/slip_request.json")
 
-# The lengths to which the carrier cuts text, with a warning.
-LONGEST_SERVICE = {"orderNumber": 30, "commercialName": 35}
-LONGEST_REFERENCE = 15
-LONGEST_INSTRUCTIONS = 35
-LONGEST_ADDRESS = {
-    "companyName": 35, "lastName": 35, "firstName": 29, "line0": 35, "line1": 35, "line2": 35, "line3": 35,
-    "city": 35,
-}  # fmt: skip
-LONGEST_DESCRIPTION, LONGEST_INVOICE = 64, 35
-MOST_COPIES = 4
+RULES = rules_of("beta/fields.csv")  # of a label request, those that depend on nothing else in it; and of the points'
 MOST_ARTICLES = 100
-CURRENCIES = codes("USD EUR CHF GBP CNY JPY CAD AUD")
 LIGHTEST_KG, HEAVIEST_KG = Decimal("0.01"), Decimal("30.00")
 MOST_PARCELS = 4
-CATEGORIES = range(1, 7)  # of a customs declaration; 3 is commercial
 RETURN_CHOICES = (2, 3)
 RETURN_CHOICES_OF = {"US": (2,)}  # at the sender's cost
 DUTIES_PAID_TO = codes("GB CH AU CA CN HK JP KR SG TH US AE BH EG ID KW MX OM PH SA ZA")  # `ddp`, from FR

@@ -15,17 +15,16 @@ from carriers.sandbox.beta.parcel_rules import (
     WRONG,
     WRONG_SENDER,
     validate_addressees_mobile,
+    validate_mobile,
     validate_options,
-    validate_phones,
     validate_pickup,
 )
 from carriers.sandbox.beta.request_fields import ACCOUNT_NUMBER, read_fields, validate_fields
 from carriers.sandbox.countries import COUNTRIES, FRANCE, OVERSEAS, PARIS, is_postal_code_of
 
 MAGIC_CREDENTIALS = ("30000", "30007", "30008", "30009", "30700")
-# Of the street, the city, a missing and an unknown country, a missing, a wrong and an unfitting postal code.
-SENDER_CODES = (30100, 30104, 30102, 30103, 30106, 30107, 30108)
-ADDRESSEE_CODES = (30204, 30208, 30206, 30207, 30210, 30211, 30212)
+# Of a wrong and an unfitting postal code.
+SENDER_CODES, ADDRESSEE_CODES = (30107, 30108), (30211, 30212)
 # Printed too, though neither Latin-1 nor Latin letters.
 MARKS = frozenset("\u2018\u2019“”\u2013—…€")
 LAST_LATIN_1 = "\xff"
@@ -99,8 +98,8 @@ def _is_latin(char: str) -> bool:
 
 
 def _validate_service(violations: Violations, service: Json, output: Json) -> None:
-    violations.require(output.get("outputPrintingType") in tables.FORMATS, 30318, "outputPrintingType")
-    violations.cut(service, tables.LONGEST_SERVICE, 30018)
+    violations.validate(output, tables.RULES["outputFormat"])
+    violations.validate(service, tables.RULES["service"])
     try:
         is_past = date.fromisoformat(_plain_date(service)) < datetime.now(PARIS).date()
     except ValueError:
@@ -117,32 +116,27 @@ def _plain_date(service: Json) -> str:
 
 def _validate_sender(violations: Violations, sender: Json) -> None:
     address = sender["address"]
-    violations.cut(sender, {"senderParcelRef": tables.LONGEST_REFERENCE}, 30100)
+    violations.validate(sender, tables.RULES["sender"])
+    violations.validate(address, tables.RULES["sender.address"])
     violations.require(address.get("companyName") or address.get("lastName"), 30100, "companyName or lastName")
     _validate_place(violations, address, SENDER_CODES)
-    violations.require(address.get("countryCode") in {None, *FRANCE, *OVERSEAS}, 30109, "not served from this country")
-    _validate_contact(violations, address, WRONG_SENDER)
+    validate_mobile(violations, address, WRONG_SENDER)
 
 
 def _validate_addressee(violations: Violations, addressee: Json) -> None:
     address = addressee["address"]
-    violations.cut(addressee, {"addresseeParcelRef": tables.LONGEST_REFERENCE}, 30204)
+    violations.validate(addressee, tables.RULES["addressee"])
+    violations.validate(address, tables.RULES["addressee.address"])
     if not address.get("companyName"):
         violations.require(address.get("lastName"), 30200, "lastName")
         violations.require(address.get("firstName"), 30202, "firstName")
     _validate_place(violations, address, ADDRESSEE_CODES)
-    _validate_contact(violations, address, WRONG)
+    validate_mobile(violations, address, WRONG)
 
 
 def _validate_place(violations: Violations, address: Json, codes: tuple[int, ...]) -> None:
-    street, city, no_country, unknown_country, no_zip, wrong_zip, unfitting_zip = codes
+    wrong_zip, unfitting_zip = codes
     country, postal_code = address.get("countryCode", ""), address.get("zipCode", "")
-    violations.cut(address, tables.LONGEST_ADDRESS, street)
-    violations.require(address.get("line2"), street, "line2")
-    violations.require(address.get("city"), city)
-    violations.require(country, no_country, "countryCode")
-    violations.require(not country or country in COUNTRIES, unknown_country, "countryCode")
-    violations.require(postal_code, no_zip, "zipCode")
     if country == "FR" and postal_code and not re.fullmatch(r"\d{5}", postal_code, re.ASCII):
         violations.error(wrong_zip, "zipCode")
     elif country and postal_code and not _is_postal_code(country, postal_code):
@@ -153,13 +147,6 @@ def _is_postal_code(country: str, postal_code: str) -> bool:
     """Return whether it fits, in beta's own form: AE zeros, LU without letters, US what stands before the dash."""
     form = {"AE": "00000", "LU": r"\d{4}", "US": r"\d{5}"}.get(country)
     return re.fullmatch(form, postal_code, re.ASCII) is not None if form else is_postal_code_of(country, postal_code)
-
-
-def _validate_contact(violations: Violations, address: Json, wrong_phone: int) -> None:
-    if email := address.get("email"):
-        is_email = 5 <= len(email) <= 80 and re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", email)  # noqa: PLR2004 the documented limits
-        violations.require(is_email, 30223, "email")
-    validate_phones(violations, address, wrong_phone)
 
 
 def _validate_product(violations: Violations, letter: Json) -> None:
