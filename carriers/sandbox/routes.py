@@ -10,10 +10,9 @@ from carriers.sandbox.alpha.points import answer_points as answer_alpha_points
 from carriers.sandbox.alpha.products import answer_products
 from carriers.sandbox.alpha.shipping import answer_shipping
 from carriers.sandbox.alpha.tracking import answer_tracking
-from carriers.sandbox.beta.delivery import DELIVERY, answer_delivery
+from carriers.sandbox.beta.accounts import DELIVERY, INFORMATION, answer_delivery, answer_information
 from carriers.sandbox.beta.deposit_slip import OPERATION as DEPOSIT_SLIP
 from carriers.sandbox.beta.deposit_slip import answer_deposit_slip
-from carriers.sandbox.beta.information import INFORMATION, answer_information
 from carriers.sandbox.beta.json_request import MalformedError
 from carriers.sandbox.beta.points import LOOK_UP, SEARCH
 from carriers.sandbox.beta.points import answer_points as answer_beta_points

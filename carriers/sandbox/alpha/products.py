@@ -9,7 +9,7 @@ from functools import partial
 
 from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.validation import validate_credentials
-from carriers.sandbox.beta.delivery import after_working_days
+from carriers.sandbox.beta.accounts import after_working_days
 from carriers.sandbox.countries import COUNTRIES, PARIS, is_postal_code_of
 from carriers.sandbox.data import error_texts
 from carriers.sandbox.faults import Fault

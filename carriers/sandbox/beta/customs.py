@@ -3,7 +3,7 @@
 import re
 from decimal import Decimal
 
-from carriers.sandbox.beta.errors import Violations
+from carriers.sandbox.beta.answers import Violations
 from carriers.sandbox.beta.json_request import Json
 from carriers.sandbox.beta.request_fields import EORI, SIZE_KEYS, Fields, read_fields
 from carriers.sandbox.beta.tables import DUTIES_PAID_TO, MOST_ARTICLES, RULES

@@ -5,7 +5,6 @@ import time
 from reportlab.lib.pagesizes import A4
 
 from carriers.sandbox.beta import answers, tables
-from carriers.sandbox.beta.errors import Violations
 from carriers.sandbox.beta.json_request import read_request
 from carriers.sandbox.beta.validation import account_of, validate_credentials
 from carriers.sandbox.data import content, filled
@@ -22,7 +21,7 @@ MOST_PARCELS = 50  # a call; what the carrier's module sends, no published bound
 
 def answer_deposit_slip(state: State, request: Request) -> Response:
     body = read_request(request, tables.SLIP)
-    api_key, violations = request.headers.get("apikey", ""), Violations()
+    api_key, violations = request.headers.get("apikey", ""), answers.Violations()
     validate_credentials(violations, body, api_key)
     if violations.errors:
         return answers.refused(violations.errors)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from carriers.sandbox.beta.errors import Violations
+from carriers.sandbox.beta.answers import Violations
 from carriers.sandbox.beta.json_request import Json
 from carriers.sandbox.beta.tables import MOST_PARCELS
 from carriers.sandbox.countries import OVERSEAS

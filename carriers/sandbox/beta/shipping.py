@@ -7,9 +7,8 @@ from carriers.sandbox.beta import answers, tables
 from carriers.sandbox.beta.accounts import WRONG
 from carriers.sandbox.beta.customs import customs_form
 from carriers.sandbox.beta.json_request import Json, read_request
-from carriers.sandbox.beta.parcel_rules import misrouted_by
 from carriers.sandbox.beta.request_fields import Link, read_link, validate_followers
-from carriers.sandbox.beta.validation import account_of, validate_request
+from carriers.sandbox.beta.validation import account_of, misrouted_by, validate_request
 from carriers.sandbox.corruption import NO_PDF
 from carriers.sandbox.faults import Fault, Operation
 from carriers.sandbox.http import Request, Response, json_response
