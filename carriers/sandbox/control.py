@@ -6,23 +6,18 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from carriers.sandbox.data import content
 from carriers.sandbox.faults import BOTH, ArmedFault, fault_named
 from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.journeys import HOME, JOURNEYS
+from carriers.sandbox.json_request import Json, MalformedError, shaped
 from carriers.sandbox.parcel import Change, Purchase
 from carriers.sandbox.pickup_points import POINTS
 from carriers.sandbox.state import State
 
 MOST_STEPS = 100
 OLDEST_S = 1e9
-Types = dict[str, tuple[type, ...]]
-_FAULT: Types = {
-    "fault": (str, int), "carrier": (str,), "operation": (str,), "reference": (str,), "rank": (int,),
-    "count": (int,), "delay_s": (int, float),
-}  # fmt: skip
-_FOREIGN: Types = {
-    "carrier": (str,), "tracking_number": (str,), "journey": (str,), "age_s": (int, float), "pace": (int, float),
-}  # fmt: skip
+SHAPES = content("control_shapes.json")
 
 
 class ControlError(ValueError):
@@ -79,17 +74,14 @@ def _done(act: Callable[[], None]) -> Response:
 
 
 def _arm(state: State, request: Request) -> Response:
-    armed = read_armed_fault(_read(request))
+    armed = read_armed_fault(_loaded(request))
     state.faults.arm(armed)
     return json_response({"fault": armed.fault.name, "is_made": armed.fault.is_made}, 201)
 
 
-def read_armed_fault(content: Any) -> ArmedFault:
+def read_armed_fault(given: Any) -> ArmedFault:
     """Read a fault from JSON; ControlError says what is wrong with it."""
-    if not isinstance(content, dict):
-        raise ControlError("a JSON object is expected")
-    given = {name: value for name, value in content.items() if value is not None}
-    _require_types(given, _FAULT)
+    given = _shaped(given, "fault")
     carrier = given.get("carrier")
     if carrier not in (None, *BOTH):
         raise ControlError("carrier: alpha, beta or null")
@@ -99,90 +91,79 @@ def read_armed_fault(content: Any) -> ArmedFault:
     return ArmedFault(fault, **given)
 
 
-def _require_types(content: dict[str, Any], types: Types) -> None:
-    for name, value in content.items():
-        if name not in types or isinstance(value, bool) or not isinstance(value, types[name]):
-            raise ControlError(f"{name}: unknown, or of the wrong type")
+def _change(state: State, request: Request) -> Response:
+    """Send a parcel on another journey from here on, or let it take its next steps now."""
+    given = _read(request)
+    parcel, is_journey = _parcel_of(state, given, BOTH), request.operation == "journey"
+    taken = {"journey": _journey(given)} if is_journey else {"steps": _steps(given)}
+    state.ledger.change(parcel, Change(time.time(), **taken))
+    return json_response({"events": [happening.step.event for happening in state.ledger.way(parcel).happened]})
 
 
-def _answer_journey(state: State, request: Request) -> Response:
-    """Send a parcel on another journey from here on."""
-    return _changed(state, request, lambda content: Change(time.time(), journey=_journey(content)))
-
-
-def _answer_advance(state: State, request: Request) -> Response:
-    """Let a parcel take its next steps now."""
-    return _changed(state, request, lambda content: Change(time.time(), steps=_steps(content)))
-
-
-def _answer_foreign(state: State, request: Request) -> Response:
+def _enter(state: State, request: Request) -> Response:
     """Enter parcels that were sold elsewhere, one or a list of them."""
-    content = _read(request)
-    entered = [_foreign(state, item) for item in (content if isinstance(content, list) else [content])]
+    given = _loaded(request)
+    entered = [_foreign(state, item) for item in (given if isinstance(given, list) else [given])]
     state.ledger.register(entered)
     return json_response({"count": len(entered)}, 201)
 
 
-def _changed(state: State, request: Request, change_of: Callable[[dict[str, Any]], Change]) -> Response:
-    content = _read(request)
-    parcel = _parcel_of(state, content, BOTH)
-    state.ledger.change(parcel, change_of(content))
-    return json_response({"events": [happening.step.event for happening in state.ledger.way(parcel).happened]})
-
-
-def _parcel_of(state: State, content: Any, carriers: Iterable[str]) -> Purchase:
-    number = content.get("tracking_number") if isinstance(content, dict) else None
-    if not isinstance(number, str):
+def _parcel_of(state: State, given: Json, carriers: Iterable[str]) -> Purchase:
+    if "tracking_number" not in given:
         raise ControlError("tracking_number: expected")
-    found = (state.ledger.purchase(carrier, number) for carrier in carriers)
+    found = (state.ledger.purchase(carrier, given["tracking_number"]) for carrier in carriers)
     parcel = next((parcel for parcel in found if parcel), None)
     if parcel is None:
         raise ControlError("no such parcel", 404)
     return parcel
 
 
-def _read(request: Request) -> Any:
+def _loaded(request: Request) -> Any:
     try:
         return json.loads(request.body)
     except (ValueError, RecursionError):
         raise ControlError("JSON is expected") from None
 
 
-def _journey(content: dict[str, Any]) -> str:
-    journey = content.get("journey")
-    if not isinstance(journey, str) or journey not in JOURNEYS:
+def _shaped(given: Any, shape: str) -> Json:
+    try:
+        read: Json = shaped(given, SHAPES[shape])
+    except MalformedError as error:
+        raise ControlError(str(error)) from None
+    return read
+
+
+def _read(request: Request) -> Json:
+    return _shaped(_loaded(request), "parcel")
+
+
+def _journey(given: Json) -> str:
+    journey: str = given.get("journey", "")
+    if journey not in JOURNEYS:
         raise ControlError(f"journey: one of {', '.join(JOURNEYS)}")
     return journey
 
 
-def _steps(content: dict[str, Any]) -> int:
-    steps = content.get("steps", 1)
-    if not isinstance(steps, int) or isinstance(steps, bool) or not 1 <= steps <= MOST_STEPS:
+def _steps(given: Json) -> int:
+    steps: int = given.get("steps", 1)
+    if not 1 <= steps <= MOST_STEPS:
         raise ControlError(f"steps: a number from 1 to {MOST_STEPS}")
     return steps
 
 
-def _foreign(state: State, content: Any) -> Purchase:
-    if not isinstance(content, dict):
-        raise ControlError("a JSON object, or a list of them, is expected")
-    _require_types(content, _FOREIGN)
-    carrier, number = content.get("carrier"), content.get("tracking_number")
+def _foreign(state: State, item: Any) -> Purchase:
+    given = _shaped(item, "parcel")
+    carrier, number = given.get("carrier", ""), given.get("tracking_number")
     if carrier not in BOTH or not number:
         raise ControlError("carrier: alpha or beta, and tracking_number: expected")
     if state.ledger.purchase(carrier, number):
         raise ControlError("tracking_number: there is such a parcel", 409)
-    age_s, pace = content.get("age_s", 0), content.get("pace", state.ledger.pace)
+    age_s, pace = given.get("age_s", 0), given.get("pace", state.ledger.pace)
     if not (0 <= age_s <= OLDEST_S and 0 < pace < math.inf):
         raise ControlError(f"pace: above 0, age_s: from 0 to {OLDEST_S:g}")
     made_at_s = time.time() - age_s
-    return Purchase(
-        carrier=carrier,
-        tracking_number=number,
-        made_at_s=made_at_s,
-        findable_at_s=made_at_s,
-        journey=_journey({"journey": HOME, **content}),
-        pace=float(pace),
-    )
+    times = {"made_at_s": made_at_s, "findable_at_s": made_at_s, "pace": float(pace)}
+    return Purchase(carrier=carrier, tracking_number=number, journey=_journey({"journey": HOME} | given), **times)
 
 
 _HANDLERS: dict[tuple[str, str], Callable[[State, Request], Response]] = {
@@ -191,9 +172,9 @@ _HANDLERS: dict[tuple[str, str], Callable[[State, Request], Response]] = {
     ("GET", "/ledger/parcel"): _answer_parcel,
     ("GET", "/points"): _answer_points,
     ("POST", "/control/collect"): _collect,
-    ("POST", "/control/journey"): _answer_journey,
-    ("POST", "/control/advance"): _answer_advance,
-    ("POST", "/control/parcel"): _answer_foreign,
+    ("POST", "/control/journey"): _change,
+    ("POST", "/control/advance"): _change,
+    ("POST", "/control/parcel"): _enter,
     ("GET", "/control/requests"): lambda state, _: json_response(state.counts()),
     ("GET", "/control/faults"): lambda state, _: json_response(state.faults.armed()),
     ("POST", "/control/faults"): _arm,

@@ -13,7 +13,6 @@ from carriers.sandbox.alpha.tracking import answer_tracking
 from carriers.sandbox.beta.accounts import DELIVERY, INFORMATION, answer_delivery, answer_information
 from carriers.sandbox.beta.deposit_slip import OPERATION as DEPOSIT_SLIP
 from carriers.sandbox.beta.deposit_slip import answer_deposit_slip
-from carriers.sandbox.beta.json_request import MalformedError
 from carriers.sandbox.beta.points import LOOK_UP, SEARCH
 from carriers.sandbox.beta.points import answer_points as answer_beta_points
 from carriers.sandbox.beta.shipping import BLOCKS, BUY, CHECK, answer_beta
@@ -23,6 +22,7 @@ from carriers.sandbox.corruption import REDIRECTED_PATH
 from carriers.sandbox.faults import fault_table
 from carriers.sandbox.http import Request, Response, json_response, text_response
 from carriers.sandbox.journeys import JOURNEYS
+from carriers.sandbox.json_request import MalformedError
 from carriers.sandbox.state import State
 
 # By the setting that takes each one's URL.

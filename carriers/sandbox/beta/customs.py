@@ -4,10 +4,10 @@ import re
 from decimal import Decimal
 
 from carriers.sandbox.beta.answers import Violations
-from carriers.sandbox.beta.json_request import Json
 from carriers.sandbox.beta.request_fields import EORI, SIZE_KEYS, Fields, read_fields
 from carriers.sandbox.beta.tables import DUTIES_PAID_TO, MOST_ARTICLES, RULES
 from carriers.sandbox.countries import COUNTRIES, EU, FRANCE, OVERSEAS
+from carriers.sandbox.json_request import Json
 from carriers.sandbox.papers import CustomsForm
 
 EORI_NUMBER = r"[A-Z]{2}[A-Z0-9]{1,15}"

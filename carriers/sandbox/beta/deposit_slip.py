@@ -5,11 +5,11 @@ import time
 from reportlab.lib.pagesizes import A4
 
 from carriers.sandbox.beta import answers, tables
-from carriers.sandbox.beta.json_request import read_request
 from carriers.sandbox.beta.validation import account_of, validate_credentials
 from carriers.sandbox.data import content, filled
 from carriers.sandbox.faults import Fault, Operation
 from carriers.sandbox.http import Request, Response
+from carriers.sandbox.json_request import read_request
 from carriers.sandbox.papers import BOLD, NOTICE, REGULAR, Page
 from carriers.sandbox.state import State
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from carriers.sandbox.beta.answers import Violations
-from carriers.sandbox.beta.json_request import Json
 from carriers.sandbox.beta.tables import MOST_PARCELS
 from carriers.sandbox.countries import OVERSEAS
+from carriers.sandbox.json_request import Json
 from carriers.sandbox.ledger import Ledger
 
 Fields = dict[str, str]

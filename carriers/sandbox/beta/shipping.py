@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from carriers.sandbox.beta import answers, tables
 from carriers.sandbox.beta.accounts import WRONG
 from carriers.sandbox.beta.customs import customs_form
-from carriers.sandbox.beta.json_request import Json, read_request
 from carriers.sandbox.beta.request_fields import Link, read_link, validate_followers
 from carriers.sandbox.beta.validation import account_of, misrouted_by, validate_request
 from carriers.sandbox.corruption import NO_PDF
 from carriers.sandbox.faults import Fault, Operation
 from carriers.sandbox.http import Request, Response, json_response
+from carriers.sandbox.json_request import Json, read_request
 from carriers.sandbox.papers import Label, PageFormat, customs_form_pdf, faulty_pdf
 from carriers.sandbox.parcel import Parcel, without_secrets
 from carriers.sandbox.state import State

@@ -10,10 +10,10 @@ from carriers.sandbox.beta import tables
 from carriers.sandbox.beta.accounts import account_name, is_number_missing
 from carriers.sandbox.beta.answers import Violations
 from carriers.sandbox.beta.customs import OUTSIDE, validate_customs
-from carriers.sandbox.beta.json_request import Json
 from carriers.sandbox.beta.points import type_of
 from carriers.sandbox.beta.request_fields import ACCOUNT_NUMBER, read_fields, validate_fields
 from carriers.sandbox.countries import COUNTRIES, FRANCE, OVERSEAS, PARIS, codes, is_postal_code_of
+from carriers.sandbox.json_request import Json
 from carriers.sandbox.pickup_points import PickupPoint, folded, point_of
 
 MAGIC_CREDENTIALS = ("30000", "30007", "30008", "30009", "30700")

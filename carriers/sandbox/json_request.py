@@ -1,4 +1,4 @@
-"""Reads beta's JSON request strictly: encoding, types, no unknown fields."""
+"""Reads JSON strictly, beta's requests and those of the control endpoints: encoding, types, no unknown fields."""
 
 import json
 from decimal import Decimal
@@ -10,12 +10,12 @@ from carriers.sandbox.http import Request
 Json = dict[str, Any]
 # The types of fields, as the shapes of requests name them.
 TYPES: dict[str, tuple[type, ...]] = {
-    "text": (str,), "integer": (int,), "number": (int, Decimal), "boolean": (bool,), "any": (str, int, Decimal),
+    "text": (str,), "integer": (int,), "number": (int, float, Decimal), "boolean": (bool,), "any": (str, int, Decimal),
 }  # fmt: skip
 
 
 class MalformedError(Exception):
-    """The body is not the JSON that this service takes; the message names the path at fault."""
+    """The body is not the JSON that is taken there; the message names the path at fault."""
 
 
 def read_request(request: Request, shape: Json) -> Json:
@@ -25,7 +25,7 @@ def read_request(request: Request, shape: Json) -> Json:
         body = json.loads(request.body.decode(), parse_float=Decimal, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise MalformedError("the body is not JSON in UTF-8") from None
-    read: Json = _shaped(body, shape, "request")
+    read: Json = shaped(body, shape)
     return read
 
 
@@ -41,14 +41,14 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(name)
 
 
-def _shaped(value: Any, shape: Any, path: str) -> Any:
-    """Check a value against its shape: a type's name, a block of fields, or a list of one kind."""
+def shaped(value: Any, shape: Any, path: str = "request") -> Any:
+    """Return a value of this shape, a type's name, a block of fields, or a list of one kind; raise MalformedError."""
     if isinstance(shape, dict):
         return _shaped_block(value, shape, path)
     if isinstance(shape, list):
         if not isinstance(value, list):
             raise MalformedError(f"{path}: a list is expected")
-        return [_shaped(item, shape[0], f"{path}[{rank}]") for rank, item in enumerate(value)]
+        return [shaped(item, shape[0], f"{path}[{rank}]") for rank, item in enumerate(value)]
     if not isinstance(value, TYPES[shape]) or (isinstance(value, bool) and shape != "boolean"):
         raise MalformedError(f"{path}: of the wrong type")
     return value
@@ -62,7 +62,7 @@ def _shaped_block(value: Any, shape: Json, path: str) -> Json:
         raise MalformedError(f"{path}.{unknown[0]}: this service has no such field")
     given = {name: inner for name, inner in value.items() if inner is not None}
     return {
-        name: _shaped(given.get(name, {}), inner, f"{path}.{name}")
+        name: shaped(given.get(name, {}), inner, f"{path}.{name}")
         for name, inner in shape.items()
         if name in given or isinstance(inner, dict)
     }
