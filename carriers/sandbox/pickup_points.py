@@ -11,21 +11,11 @@ from typing import Any
 from anyascii import anyascii
 
 from carriers.sandbox.countries import PARIS
-from carriers.sandbox.data import rows
+from carriers.sandbox.data import content, rows
 
 POINTS_IN_A_TOWN = 18
 OVERSEAS = ("RE", "GP")  # beta has no pickup points there
-FRENCH = ("rue des Écoles", "place du Marché", "avenue Jean-Jaurès", "rue de l'Église", "quai de la Gare")
-STREETS = {
-    "DE": ("Bahnhofstraße", "Lindenallee", "Am Stadtpark", "Schulstraße", "Königsweg"),
-    "ES": ("Calle Mayor", "Plaza de España", "Calle de la Peña", "Avenida del Sur", "Calle Colón"),
-    "NL": ("Kerkstraat", "Stationsplein", "Molenweg", "Schoolstraat", "Havenkade"),
-}
-NAMES = {
-    "relay": ("Tabac de l'Angle", "Épicerie Fine", "Presse & Café", "Kiosk Central", "Librairie du Coin"),
-    "locker": ("Consigne Gare", "Consigne Supermarché", "Consigne Parking", "Consigne Station", "Consigne Centre"),
-    "post_office": ("Bureau de poste",) * 5,
-}
+WORDS = content("pickup_point_names.json")  # five streets of a country (of others those of FR) and names of a kind
 # In turn; beta's have a post office in the place of every eighth.
 KINDS = ("relay", "relay", "locker", "relay", "relay", "locker", "relay", "relay")
 LOCKER_KG = (5, 20, 10)
@@ -56,12 +46,13 @@ def _made_up() -> Iterator[dict[str, Any]]:
 def _row(carrier: str, town: dict[str, str], town_number: int, rank: int, number: int) -> dict[str, Any]:
     kind = "post_office" if carrier == "beta" and rank % len(KINDS) == 1 else KINDS[rank % len(KINDS)]
     country, style = town["country"], number % 5
-    street, house = STREETS.get(country, FRENCH)[style], 1 + 7 * rank
+    streets, house = WORDS["streets"], 1 + 7 * rank
+    street = streets.get(country, streets["FR"])[style]
     row = town | {
         "carrier": carrier,
         "code": _code(carrier, number),
-        "name": f"{NAMES[kind][style]} {rank + 1}",
-        "address1": f"{street} {house}" if country in STREETS else f"{house} {street}",
+        "name": f"{WORDS['names'][kind][style]} {rank + 1}",
+        "address1": f"{street} {house}" if country in streets and country != "FR" else f"{house} {street}",
         "address2": "" if rank % 7 else "Hall B",
         "address3": "",
         "kind": kind,

@@ -27,13 +27,6 @@ SEARCH, LOOK_UP = "findRDVPointRetraitAcheminement", "findPointRetraitAchemineme
 MISSING_ACCOUNT, MISSING_PASSWORD = 101, 102
 WRONG_ID, NO_JSON, NO_POINT, NOT_SERVED, SYSTEM = 124, 145, 300, 203, 1000
 MESSAGES = error_texts("beta points")
-FIELDS = {
-    SEARCH: (
-        "address", "zipCode", "city", "countryCode", "shippingDate", "weight", "filterRelay", "optionInter", "lang",
-        "requestId", "origin",
-    ),
-    LOOK_UP: ("id", "date", "weight", "filterRelay", "reseau", "langue"),
-}  # fmt: skip
 CREDENTIALS = ("accountNumber", "password", "apiKey", "codTiersPourPartenaire")
 POINT = content("beta/point.json")  # of an answer
 MOST_POINTS = 20
@@ -56,7 +49,7 @@ EUROPEAN_TYPES = {"post_office": "BDP", "carrier_site": "BDP", "relay": "CMT", "
 def answer_points(state: State, request: Request) -> Response:
     operation = request.operation
     try:
-        fields = _read_fields(request, (*CREDENTIALS, *FIELDS[operation]))
+        fields = _read_fields(request, (*CREDENTIALS, *(rule.field for rule in RULES[operation])))
         _validate_credentials(fields)
         _validate(operation, fields)
         return _perform(state, operation, fields)
