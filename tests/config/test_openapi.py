@@ -15,8 +15,7 @@ from pytest_django.fixtures import Settings
 from carriers import CARRIERS
 from carriers.trials import Stage
 from config.docs.guide import PAGES
-from config.docs.openapi.document import METHODS, as_yaml, example, generate, source
-from config.docs.openapi.responses import failures
+from config.docs.openapi.document import METHODS, as_yaml, example, failures, generate, source
 from config.docs.openapi.views import FILE
 from labels.customs import MAX_ITEMS, MAX_WEIGHT_KG
 from labels.ids import LABEL_ID_LENGTH

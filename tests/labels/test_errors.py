@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from pytest_django.fixtures import Settings
 
-from config.docs.openapi.document import source
-from config.docs.openapi.responses import failures
+from config.docs.openapi.document import failures, source
 from config.ops.logs import JsonFormatter
 from labels.models import LabelState, ShippingLabel
 from shops.api.errors.coded import CODES

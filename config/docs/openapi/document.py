@@ -8,16 +8,22 @@ from typing import Any, Final
 import yaml
 
 from config import __version__
+from config.api.errors import error_body
 from config.docs.generated_tables import products
 from config.docs.openapi import schemas
-from config.docs.openapi.responses import answers
-from config.docs.openapi.webhooks import webhooks
-from shops.api.errors.coded import CODES
+from shops.api.errors.coded import CODES, PDF_UNREADABLE
+from shops.api.errors.exceptions import ErrorEntry, Failures
+from shops.api.errors.plain import PLAIN_ERRORS
+from shops.webhooks.event_types import EVENT_TYPES, EventType, Field
 
 Json = dict[str, Any]
 SOURCE: Final = Path(__file__).with_name("source.yaml")
 # The methods that a path with this operation takes, as `Allow` lists them.
 METHODS: Final = {"get": "GET, HEAD", "post": "POST", "patch": "PATCH", "delete": "DELETE"}
+ENTRIES: Final = PLAIN_ERRORS | CODES | {"PDF_UNREADABLE": PDF_UNREADABLE}
+ERROR_TIME: Final = "2026-11-21T03:12:30.620Z"
+# The parts of `source.yaml` that others are made of.
+INGREDIENTS: Final = {"types", "answers", "webhook", "examples", "security"}
 
 
 class Dumper(yaml.SafeDumper):
@@ -45,7 +51,7 @@ def example(name: str) -> Json:
 
 
 def generate() -> Json:
-    kept = {name: part for name, part in source().items() if name not in {"types", "webhook", "examples", "security"}}
+    kept = {name: part for name, part in source().items() if name not in INGREDIENTS}
     version = {"description": kept["info"]["description"].replace("{version}", __version__)}
     paths = {path: dict(operations(methods)) for path, methods in kept["paths"].items()}
     made = schemas.compose(kept["components"]["schemas"])
@@ -66,6 +72,95 @@ def operations(path: Json) -> Iterator[tuple[str, Json]]:
         made["responses"] = answers(made, methods)
         del made["errors"]
         yield method, {name: part for name, part in made.items() if part}
+
+
+def is_public(operation: Json) -> bool:
+    return operation.get("security") == [{}]
+
+
+def answers(operation: Json, methods: str) -> Json:
+    """Return all answers; those of `operation` may say headers of their own."""
+    own = operation["responses"]
+    described = {str(status): failure(status, entries, methods) for status, entries in failures(operation).items()}
+    return {
+        status: described.get(status, {})
+        | own.get(status, {})
+        | {"headers": headers(operation, int(status)) | own.get(status, {}).get("headers", {})}
+        for status in own | described
+    }
+
+
+def failures(operation: Json) -> Failures:
+    """Return an operation's own failures and those of every endpoint."""
+    names = {405: ["method_not_allowed"]} | operation["errors"]
+    names[500] = ["unexpected", *names.get(500, ())]
+    if not is_public(operation):
+        names[429] = ["limit_exceeded"]
+    return {status: tuple(ENTRIES[name] for name in names[status]) for status in sorted(names)}
+
+
+def failure(status: int, entries: tuple[ErrorEntry, ...], methods: str) -> Json:
+    """Describe one status with all its causes and remedies, and a body of each."""
+    causes = "\n".join(f"* {entry.explanation}" for entry in entries)
+    examples = {}
+    for entry in entries:
+        body = error_body(status, entry.example_message(methods=methods), entry.code) | {"timestamp": ERROR_TIME}
+        examples[entry.name] = {"summary": entry.cause, "value": body}
+    content = {"schema": {"$ref": "#/components/schemas/Error"}, "examples": examples}
+    title = source()["answers"][status]["title"]
+    return {"description": f"{title}.\n\n{causes}", "content": {"application/json": content}}
+
+
+def headers(operation: Json, status: int) -> Json:
+    """Refer to the headers that are common to answers."""
+    rules = source()["answers"][status]
+    names = {"X-Request-Id": "XRequestId", "Cache-Control": "CacheControl"}
+    if not is_public(operation) and rules["counted"] != "never":
+        suffix = "" if rules["counted"] == "always" else "IfCounted"
+        names |= {"RateLimit-Policy": f"RateLimitPolicy{suffix}", "RateLimit": f"RateLimit{suffix}"}
+    names |= rules.get("headers", {})
+    if "requestBody" in operation and rules.get("names_ignored"):
+        names |= {"Ignored-Fields": "IgnoredFields"}
+    return {header: {"$ref": f"#/components/headers/{name}"} for header, name in names.items()}
+
+
+# --- The requests to a shop's endpoint ---
+
+
+def webhooks(shared: Json) -> dict[str, Json]:
+    """Return the request of each type; `shared` is what is the same for all."""
+    return {name: {"post": told(name, event_type, shared)} for name, event_type in EVENT_TYPES.items()}
+
+
+def told(name: str, event_type: EventType, shared: Json) -> Json:
+    kind = {"type": "string", "const": name, "description": "The type of the event.", "examples": [name]}
+    fields = {"type": kind, "timestamp": shared["timestamp"], "data": data(event_type)}
+    body = {"type": "object", "properties": fields, "required": list(fields)}
+    return {
+        "operationId": name.replace(".", "_"),
+        "tags": shared["tags"],
+        "summary": name,
+        "description": event_type.summary,
+        "security": [],
+        "parameters": shared["parameters"],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
+        "responses": shared["responses"],
+    }
+
+
+def data(event_type: EventType) -> Json:
+    return {
+        "type": "object",
+        "description": "What the event tells. Further fields may be added.",
+        "properties": {name: described(field) for name, field in event_type.fields.items()},
+        "required": list(event_type.fields),
+        "examples": [{name: field.example for name, field in event_type.fields.items()}],
+    }
+
+
+def described(field: Field) -> Json:
+    meaning = f"{field.meaning[0].upper()}{field.meaning[1:]}."
+    return field.schema | {"description": meaning, "examples": [field.example]}
 
 
 def as_yaml(document: Json) -> bytes:

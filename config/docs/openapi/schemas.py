@@ -48,15 +48,6 @@ PLAIN: Final[dict[type[Field], Json]] = {
     fields.ArrayField: {"type": "array", "items": {}},
     fields.AnyField: {},
 }
-# The objects of an order, by the JSON path that their fields' begin with.
-PREFIXES: Final = {
-    "LabelOrder": "",
-    "Address": "originAddress.",
-    "RecipientAddress": "destinationAddress.",
-    "OrderedParcel": "parcels[].",
-    "Customs": "customs.",
-    "CustomsItem": "customs.items[].",
-}
 CASES: Final = {each.path: each.carriers for each in ORDER_FIELDS}
 
 
@@ -71,9 +62,8 @@ def compose(sources: Mapping[str, Json]) -> dict[str, Json]:
 def object_schema(name: str, source: Json, names: Mapping[type, str]) -> Json:
     """Describe an object: fields, with details and examples from the source."""
     declared = import_string(source["serializer"])().fields if "serializer" in source else {}
-    made = {
-        each: property_schema(field, names) | {"description": meaning(name, field)} for each, field in declared.items()
-    }
+    path = source.get("order_path")
+    made = {each: property_schema(field, names) | meaning(field, path) for each, field in declared.items()}
     details, example = source.get("properties", {}), source["example"]
     properties = {
         each: made.get(each, {}) | details.get(each, {}) | {"examples": [example[each]]} for each in made or details
@@ -87,13 +77,13 @@ def object_schema(name: str, source: Json, names: Mapping[type, str]) -> Json:
     return schema | ({"required": required} if required and not name.startswith("Patched") else {})
 
 
-def meaning(component: str, field: Field) -> str:
-    """Return a field's help text; of an order's, with what each carrier does, unless it is simply sent or kept."""
+def meaning(field: Field, order_path: str | None) -> Json:
+    """Return a field's description; of an order's, with what each carrier does, unless it is simply sent or kept."""
     text = str(field.help_text)
-    cases = CASES.get(f"{PREFIXES[component]}{field.field_name}", {}) if component in PREFIXES else {}
-    if all(len(each) == 1 and not each[0].limit and not each[0].is_ignored for each in cases.values()):
-        return text
-    return f"{text}\n\n" + "\n".join(f"* {carrier}: {described(each)}." for carrier, each in cases.items())
+    cases = {} if order_path is None else CASES.get(f"{order_path}{field.field_name}", {})
+    if any(len(each) > 1 or each[0].limit or each[0].is_ignored for each in cases.values()):
+        text += "\n\n" + "\n".join(f"* {carrier}: {described(each)}." for carrier, each in cases.items())
+    return {"description": text}
 
 
 def property_schema(field: Field, names: Mapping[type, str]) -> Json:
