@@ -1,6 +1,8 @@
 """Removes ended access tokens, expired sessions, replaced accounts, old events and audit entries."""
 
+from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.contrib.sessions.models import Session
@@ -11,43 +13,33 @@ from shops.models import AccessToken, AuditEntry, CarrierAccount, WebhookEvent
 from shops.webhooks.feed import forget_transactions
 
 
-def remove_tokens(*, before: datetime, **run: Any) -> int:
-    """Remove the tokens that expired or were revoked before this time; return how many."""
-    return remove(AccessToken.objects.filter(Q(revoked_at__lt=before) | Q(expires_at__lt=before)), **run)
+def remove(rows: Callable[[datetime], QuerySet[Any]], *, before: datetime, batch_size: int, is_dry_run: bool) -> int:
+    """Remove the rows that are older than this time in batches, or nothing in a dry run; return how many."""
+    old = rows(before)
+    if is_dry_run:
+        return old.count()
+    removed = 0
+    while ids := list(old.values_list("pk", flat=True)[:batch_size]):
+        _, by_model = old.model._default_manager.filter(pk__in=ids).delete()
+        removed += by_model.get(old.model._meta.label, 0)
+    return removed
 
 
-def remove_sessions(*, before: datetime, **run: Any) -> int:
-    """Remove the sessions that expired before this time; return how many."""
-    return remove(Session.objects.filter(expire_date__lt=before), **run)
+remove_tokens = partial(
+    remove, lambda before: AccessToken.objects.filter(Q(revoked_at__lt=before) | Q(expires_at__lt=before))
+)
+remove_sessions = partial(remove, lambda before: Session.objects.filter(expire_date__lt=before))
+remove_accounts = partial(remove, lambda before: CarrierAccount.objects.filter(replaced_at__lt=before))
+remove_entries = partial(remove, lambda before: AuditEntry.objects.filter(at__lt=before).order_by("at"))
 
 
-def remove_accounts(*, before: datetime, **run: Any) -> int:
-    """Remove the credentials of carriers' accounts that contracts replaced before this time; return how many."""
-    return remove(CarrierAccount.objects.filter(replaced_at__lt=before), **run)
-
-
-def remove_events(*, before: datetime, is_dry_run: bool, **run: Any) -> int:
-    """Remove the events before this time with their deliveries; return how many.
-
-    After a dump was restored on another server, it also puts the events' order right.
-    """
+def remove_events(*, is_dry_run: bool, **run: Any) -> int:
+    """Remove events with their deliveries; after a dump was restored on another server, put their order right too."""
     if not is_dry_run:
         forget_transactions()
+    return remove(old_events, is_dry_run=is_dry_run, **run)
+
+
+def old_events(before: datetime) -> QuerySet[Any]:
     old = WebhookEvent.objects.filter(created_at__lt=before).exclude(deliveries__leased_until__gt=clock.Now())
-    return remove(old.order_by("created_at"), is_dry_run=is_dry_run, **run)
-
-
-def remove_entries(*, before: datetime, **run: Any) -> int:
-    """Remove the audit log's entries from before this time; return how many."""
-    return remove(AuditEntry.objects.filter(at__lt=before).order_by("at"), **run)
-
-
-def remove(rows: QuerySet[Any], *, batch_size: int, is_dry_run: bool) -> int:
-    """Remove rows in batches, or nothing in a dry run; return how many."""
-    if is_dry_run:
-        return rows.count()
-    removed = 0
-    while ids := list(rows.values_list("pk", flat=True)[:batch_size]):
-        _, by_model = rows.model._default_manager.filter(pk__in=ids).delete()
-        removed += by_model.get(rows.model._meta.label, 0)
-    return removed
+    return old.order_by("created_at")

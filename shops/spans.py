@@ -1,28 +1,15 @@
 """Spans: the steps of an order, for a tracer that is set where tracing is on (config.ops.tracing)."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from carriers.client import Call
 
 Label = TypeVar("Label")
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class Tracer(Protocol):
-    """Tracing backend for labels and carrier calls."""
-
-    def step(self, name: str, label: Any) -> AbstractContextManager[None]:
-        """Make the block a span, below the one that it is in."""
-
-    def call_ended(self, call: Call) -> None:
-        """Add a call to a carrier to the span that it was made in, if any."""
-
-
-tracer: Tracer | None = None
+tracer: Any = None  # an `OrderTracer`
 
 
 def step(

@@ -12,6 +12,7 @@ from typing import Final
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
+from prometheus_client.metrics import MetricWrapperBase
 
 from carriers import TRACKERS
 from config.desk import morning
@@ -22,12 +23,12 @@ from labels.figures import counting as label_counting
 from labels.lifecycle.reconciling import reconcile
 from parcels.figures import counting as parcel_counting
 from parcels.tracking.due import oldest_due_s
-from parcels.tracking.metrics import asked_by_outcome
+from parcels.tracking.metrics import ASKED
 from parcels.tracking.refreshing import refresh
 from shops.db import pacing
 from shops.db.failures import reason
 from shops.webhooks.delivering import POLL_S, deliver_due
-from shops.webhooks.metrics import attempts_by_outcome, queue
+from shops.webhooks.metrics import ATTEMPTS, DELIVERED, queue
 
 MINUTE_S, HOUR_S, DAY_S = 60.0, 3600.0, 86_400.0
 # A shared task's turn is looked for this often, and is another process's after this time if it does not end.
@@ -52,24 +53,25 @@ class Report:
     """A log line of what was done since the last one."""
 
     def __init__(self) -> None:
-        self._asked: Counter[str] = Counter()
-        self._attempts: Counter[str] = Counter()
+        self._counted: dict[MetricWrapperBase, Counter[str]] = {ASKED: Counter(), ATTEMPTS: Counter()}
 
     def write(self) -> None:
-        logger.info("work", extra=self.tracking() | self.webhooks())
+        asked, attempts, (queued, oldest_s) = self.new(ASKED), self.new(ATTEMPTS), queue()
+        facts = {"asked": asked.total(), **{f"asked_{name}": count for name, count in asked.items()}}
+        facts |= {f"oldest_due_{carrier}_s": round(oldest_due_s(carrier)) for carrier in TRACKERS}
+        delivered = attempts[DELIVERED]
+        facts |= {"webhooks_delivered": delivered, "webhooks_failed": attempts.total() - delivered}
+        facts |= {"webhooks_queued": queued, "webhooks_oldest_s": round(oldest_s)}
+        logger.info("work", extra=facts)
 
-    def tracking(self) -> dict[str, int]:
-        asked = asked_by_outcome()
-        new, self._asked = asked - self._asked, asked
-        oldest = {f"oldest_due_{carrier}_s": round(oldest_due_s(carrier)) for carrier in TRACKERS}
-        return {"asked": new.total(), **{f"asked_{name}": n for name, n in new.items()}, **oldest}
-
-    def webhooks(self) -> dict[str, int]:
-        attempts = attempts_by_outcome()
-        new, self._attempts = attempts - self._attempts, attempts
-        queued, oldest_s = queue()
-        done = {f"webhooks_{name}": new[name] for name in ("delivered", "failed")}
-        return done | {"webhooks_queued": queued, "webhooks_oldest_s": round(oldest_s)}
+    def new(self, metric: MetricWrapperBase) -> Counter[str]:
+        """Return what a metric of this process has counted since the last line, by its outcome."""
+        counted: Counter[str] = Counter()
+        for sample in (sample for family in metric.collect() for sample in family.samples):
+            if sample.name.endswith(("_total", "_count")):
+                counted[sample.labels["outcome"]] += int(sample.value)
+        before, self._counted[metric] = self._counted[metric], counted
+        return counted - before
 
 
 report = Report()

@@ -1,7 +1,5 @@
 """Prometheus metrics of asking the carriers where parcels are."""
 
-from collections import Counter as Count
-
 from prometheus_client import Counter
 
 ASKED = Counter(
@@ -21,13 +19,3 @@ STATUS_CHANGES = Counter(
 REFUSED_CONTRACTS = Counter(
     "tracking_refused_contracts_total", "Contracts whose credentials a tracking service refused.", ["carrier"]
 )
-
-
-def asked_by_outcome() -> Count[str]:
-    """Return the parcels asked about since the start of this process, by outcome."""
-    found: Count[str] = Count()
-    for metric in ASKED.collect():
-        for sample in metric.samples:
-            if sample.name.endswith("_total"):
-                found[sample.labels["outcome"]] += int(sample.value)
-    return found

@@ -1,7 +1,5 @@
 """Prometheus metrics of webhooks."""
 
-from collections import Counter as Count
-
 from django.db.models import Min, OuterRef, Subquery
 from prometheus_client import Histogram, Metric
 from prometheus_client.core import GaugeMetricFamily
@@ -20,16 +18,6 @@ ATTEMPTS = Histogram(
     ["outcome"],
     buckets=ATTEMPT_BUCKETS_S,
 )
-
-
-def attempts_by_outcome() -> Count[str]:
-    """Return the attempts since the start of this process: delivered, or failed."""
-    found: Count[str] = Count()
-    for metric in ATTEMPTS.collect():
-        for sample in metric.samples:
-            if sample.name.endswith("_count"):
-                found[DELIVERED if sample.labels["outcome"] == DELIVERED else "failed"] += int(sample.value)
-    return found
 
 
 def queue() -> tuple[int, float]:
