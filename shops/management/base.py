@@ -34,9 +34,12 @@ class OneLineParser(base.CommandParser):
 
 
 class Command(base.BaseCommand):
-    """A command that reports every error in one line on standard error."""
+    """A command that reports every error in one line on standard error; its help is its class's docstring."""
 
     requires_system_checks = []  # `check`, `migrate` and the server run them; here they would print further lines
+
+    def __init_subclass__(cls) -> None:
+        cls.help = cls.help or " ".join((cls.__doc__ or "").split())
 
     def get_version(self) -> str:
         return settings.VERSION

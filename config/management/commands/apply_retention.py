@@ -1,4 +1,4 @@
-"""Removes data that is older than the settings allow."""
+"""Removes data that is older than the settings allow: safe to kill, and to run on several machines at once."""
 
 from typing import Any
 
@@ -10,9 +10,7 @@ from shops.management import base
 
 
 class Command(base.Command):
-    """``apply_retention [--dry-run]``: safe to kill, and to run on several machines at once."""
-
-    help = "Remove data that is older than the KEEP_..._DAYS settings allow; print the number of each kind."
+    """Remove data that is older than the KEEP_..._DAYS settings allow; print the number of each kind."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dry-run", action="store_true", help="change nothing; print what would be removed")

@@ -10,9 +10,7 @@ from shops.management import base
 
 
 class Command(base.Command):
-    """``carrier_sandbox [--host H] [--port P] [--pace N]``."""
-
-    help = "Serve a sandbox of both carriers: real PDFs that ship nothing. GET / explains it. Ctrl-C ends it."
+    """Serve a sandbox of both carriers: real PDFs that ship nothing. GET / explains it. Ctrl-C ends it."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")

@@ -53,9 +53,7 @@ ORDER = {name: value for name, value in example("order").items() if name != "ori
 
 
 class Command(base.Command):
-    """``demo [--port P] [--collection FILE]``."""
-
-    help = "Migrate, fill with sample data, serve on this machine, print ready-to-paste curl lines. Ctrl-C ends it."
+    """Migrate, fill with sample data, serve on this machine, print ready-to-paste curl lines. Ctrl-C ends it."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--port", type=int, default=8000)

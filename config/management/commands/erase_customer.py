@@ -9,13 +9,11 @@ from shops.management import base
 
 
 class Command(base.CustomerCommand):
-    """``erase_customer SHOP_ID EMAIL [--dry-run]``."""
+    """Erase a customer from the shop's parcels and labels, and remove their PDFs; print the number of each.
 
-    help = (
-        "Erase a customer from the shop's parcels and labels, and remove their PDFs; print the number of each. "
-        "Parcels that had EMAIL earlier are found too, and all of the same orders and with the same numbers. A later "
-        "import of a parcel brings the customer back."
-    )
+    Parcels that had EMAIL earlier are found too, and all of the same orders and with the same numbers. A later
+    import of a parcel brings the customer back.
+    """
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

@@ -1,4 +1,4 @@
-"""Exports all that is held of a shop's customer."""
+"""Exports all that is held of a shop's customer, which is what `erase_customer` would erase."""
 
 from typing import Any
 
@@ -9,9 +9,7 @@ from shops.management import base
 
 
 class Command(base.CustomerCommand):
-    """``export_customer SHOP_ID EMAIL``: finds what `erase_customer` would erase."""
-
-    help = "Print all that is held of a shop's customer as JSON: parcels, their tracking, labels, and PDFs' names."
+    """Print all that is held of a shop's customer as JSON: parcels, their tracking, labels, and PDFs' names."""
 
     def handle(self, *args: Any, **options: Any) -> None:
         customer = Customer.find(options["shop_id"], options["email"])

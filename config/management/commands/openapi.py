@@ -10,9 +10,7 @@ from shops.management import base
 
 
 class Command(base.Command):
-    """``openapi``."""
-
-    help = "Write config/docs/openapi/openapi.yaml from source.yaml and the code."
+    """Write config/docs/openapi/openapi.yaml from source.yaml and the code."""
 
     def handle(self, *args: Any, **options: Any) -> None:
         text = as_yaml(generate())

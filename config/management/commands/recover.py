@@ -17,7 +17,7 @@ from shops.staff.audit.recording import record
 
 
 class Command(base.Command):
-    """``recover [--since YYYY-MM] [--dry-run]``: on a restored database, before the service starts; repeatable."""
+    """Runs on a restored database, before the service starts; repeatable."""
 
     help = (
         "After a restore to an earlier moment: put back the labels bought since, with their keys and parcels, repeat "

@@ -11,9 +11,7 @@ from shops.management import base
 
 
 class Command(base.Command):
-    """``reset_second_factor USERNAME``."""
-
-    help = "Remove a member of staff's second factors and recovery codes and end his sessions; print how many factors."
+    """Remove a member of staff's second factors and recovery codes and end his sessions; print how many factors."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username", metavar="USERNAME")

@@ -10,9 +10,7 @@ from shops.management import base
 
 
 class Command(base.Command):
-    """``serve [--host H] [--port P] [--workers N]``."""
-
-    help = "Serve until SIGTERM, then finish the requests in flight. All other options are settings."
+    """Serve until SIGTERM, then finish the requests in flight. All other options are settings."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default=settings.SERVE_HOST)

@@ -11,7 +11,7 @@ ENDING: Final = {signal.SIGTERM, signal.SIGINT}
 
 
 class Command(base.Command):
-    """``work``: any number at once, on any hosts."""
+    """Runs any number of times at once, on any hosts."""
 
     help = (
         "Refresh tracking, deliver webhooks, reconcile labels and apply retention, each when due, until SIGTERM; then"

@@ -13,9 +13,7 @@ from shops.staff.audit.recording import record
 
 
 class Command(base.Command):
-    """``cancel_label LABEL_ID``."""
-
-    help = "Cancel a bought label, at the carrier where that is possible; its shop can't retrieve it any more."
+    """Cancel a bought label, at the carrier where that is possible; its shop can't retrieve it any more."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("label_id", metavar="LABEL_ID")

@@ -1,4 +1,4 @@
-"""Compares the labels' table with the storage of their PDFs."""
+"""Compares the labels' table with the storage of their PDFs; changes nothing, and fails where there is a difference."""
 
 from collections import Counter
 from datetime import UTC, datetime
@@ -13,9 +13,7 @@ from shops.management import base
 
 
 class Command(base.Command):
-    """``check_labels [--since YYYY-MM]``: change nothing, and fail where there is a difference."""
-
-    help = "List labels without a PDF and PDFs without a label; exit non-zero if there is one."
+    """List labels without a PDF and PDFs without a label; exit non-zero if there is one."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--since", metavar="YYYY-MM", help="the first month to look at; default: all")

@@ -1,4 +1,4 @@
-"""Finishes or classifies label purchases that were interrupted."""
+"""Finishes or classifies label purchases that were interrupted: safe at any time, on any number of machines at once."""
 
 from typing import Any
 
@@ -7,9 +7,7 @@ from shops.management import base
 
 
 class Command(base.Command):
-    """``reconcile_labels``: safe at any time, on any number of machines at once."""
-
-    help = "Finish or classify label purchases that were interrupted; print how many it took up, by state on stderr."
+    """Finish or classify label purchases that were interrupted; print how many it took up, by state on stderr."""
 
     def handle(self, *args: Any, **options: Any) -> None:
         states = reconcile()

@@ -18,9 +18,7 @@ from shops.staff.audit.recording import record
 
 
 class Command(base.Command):
-    """``import_parcels SHOP_ID FILE [--strict | --skip-invalid] [--silent]``."""
-
-    help = "Import parcels, one JSON object a line; insert or update by id; print how many."
+    """Import parcels, one JSON object a line; insert or update by id; print how many."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("shop_id", metavar="SHOP_ID")

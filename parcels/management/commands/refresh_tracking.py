@@ -1,4 +1,4 @@
-"""Asks the carriers once about the parcels that are due."""
+"""Asks the carriers once about the parcels that are due: safe at any time, on any number of machines at once."""
 
 from collections import Counter
 from itertools import product
@@ -13,9 +13,7 @@ from shops.management import base
 
 
 class Command(base.Command):
-    """``refresh_tracking [--limit N]``: safe at any time, on any number of machines at once."""
-
-    help = "Ask the carriers about the parcels that are due; print how many were asked, by outcome on stderr."
+    """Ask the carriers about the parcels that are due; print how many were asked, by outcome on stderr."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

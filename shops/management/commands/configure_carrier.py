@@ -39,9 +39,7 @@ OPTIONS = {
 
 
 class Command(base.Command):
-    """``configure_carrier SHOP_ID CARRIER [--account-number N ...]``."""
-
-    help = "Set a shop's contract with a carrier, or replace it; print the contract's id."
+    """Set a shop's contract with a carrier, or replace it; print the contract's id."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.formatter_class = argparse.RawDescriptionHelpFormatter

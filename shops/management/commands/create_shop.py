@@ -15,9 +15,7 @@ from shops.staff.audit.recording import record
 
 
 class Command(base.Command):
-    """``create_shop NAME [--id ID] [--test]``."""
-
-    help = "Create a shop and print its id."
+    """Create a shop and print its id."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", metavar="NAME")

@@ -17,9 +17,7 @@ MAX_DAYS = 36_500
 
 
 class Command(base.Command):
-    """``create_token SHOP_ID [--name NAME] [--expires-in-days N]``."""
-
-    help = "Create an access token of a shop and print it. It is shown only now and can't be read again."
+    """Create an access token of a shop and print it. It is shown only now and can't be read again."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("shop_id", metavar="SHOP_ID")

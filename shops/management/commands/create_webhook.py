@@ -15,9 +15,7 @@ from shops.webhooks.public_addresses import UrlError, check_url
 
 
 class Command(base.Command):
-    """``create_webhook SHOP_ID URL [--event TYPE ...]``."""
-
-    help = "Create a webhook endpoint of a shop and print its id. Its secret is shown only now, on standard error."
+    """Create a webhook endpoint of a shop and print its id. Its secret is shown only now, on standard error."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("shop_id", metavar="SHOP_ID")

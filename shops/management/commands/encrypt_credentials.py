@@ -1,4 +1,7 @@
-"""Encrypts all secrets in the database with the newest key."""
+"""Encrypts all secrets in the database with the newest key.
+
+Run it between putting a new key first in CREDENTIALS_KEYS and removing the old one.
+"""
 
 from typing import Any
 
@@ -23,9 +26,7 @@ ENCRYPTED: tuple[tuple[type[models.Model], str], ...] = (
 
 
 class Command(base.Command):
-    """``encrypt_credentials``, run between putting a new key first in CREDENTIALS_KEYS and removing the old one."""
-
-    help = "Encrypt all secrets in the database with the first of CREDENTIALS_KEYS; print how many."
+    """Encrypt all secrets in the database with the first of CREDENTIALS_KEYS; print how many."""
 
     def handle(self, *args: Any, **options: Any) -> None:
         with transaction.atomic():

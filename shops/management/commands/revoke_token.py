@@ -13,8 +13,6 @@ from shops.staff.audit.recording import record
 
 
 class Command(base.Command):
-    """``revoke_token TOKEN_OR_ID``."""
-
     help = f"Revoke an access token, given its text or its id. It takes effect within {TOKEN_CACHE_TTL_S} seconds."
 
     def add_arguments(self, parser: CommandParser) -> None:

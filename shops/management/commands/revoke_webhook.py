@@ -12,9 +12,7 @@ from shops.webhooks.models import WebhookEndpoint
 
 
 class Command(base.Command):
-    """``revoke_webhook ID``."""
-
-    help = "Revoke a webhook endpoint: no delivery is begun after it."
+    """Revoke a webhook endpoint: no delivery is begun after it."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("endpoint_id", metavar="ID")

@@ -17,9 +17,7 @@ MAX_BYTES = 64 * 1024  # as the API takes of an order, which has two addresses
 
 
 class Command(base.Command):
-    """``set_sender_address SHOP_ID FILE``."""
-
-    help = "Set the address that labels are sent from if an order has none."
+    """Set the address that labels are sent from if an order has none."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("shop_id", metavar="SHOP_ID")
