@@ -1,11 +1,10 @@
 """Concurrent imports: of two shops that import the same new id, one gets it and the other has a bad line."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event
 
 import pytest
-from django.db import OperationalError, connection, connections, transaction
+from django.db import OperationalError, connection, transaction
 
 from labels.lifecycle.states import Event as LabelEvent
 from labels.lifecycle.states import move
@@ -16,6 +15,7 @@ from tests.labels.factories import LabelFactory
 from tests.parcels.lines import line
 from tests.support.api import Caller
 from tests.support.factories import import_lines
+from tests.support.threads import Threads
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 pytestmark = pytest.mark.real_services
@@ -43,10 +43,8 @@ def test_the_first_to_commit_gets_the_id(
             return import_lines(other.shop, lines, lambda *bad: report.append(bad), is_strict=is_strict)
         except NothingImportedError:
             return 0
-        finally:
-            connections.close_all()
 
-    with ThreadPoolExecutor(1) as pool:
+    with Threads(1) as pool:
         with transaction.atomic():
             import_lines(own.shop, [line(id="contested", trackingId="N1", orderNumber="#own")])
             second = pool.submit(import_second)
@@ -69,16 +67,10 @@ def test_the_first_to_commit_gets_the_id(
 def test_two_imports_of_one_shop_at_the_same_time_leave_one_state(transactional_db: None, own: Caller) -> None:
     """The later one wins, with its numbers."""
 
-    def lines(name: str) -> Iterator[bytes]:
-        return (line(id=f"P{n}", trackingId=f"{name}{n}", orderNumber=name) for n in range(50))
-
     def run(name: str) -> int:
-        try:
-            return import_lines(own.shop, lines(name))
-        finally:
-            connections.close_all()
+        return import_lines(own.shop, (line(id=f"P{n}", trackingId=f"{name}{n}", orderNumber=name) for n in range(50)))
 
-    with ThreadPoolExecutor(2) as pool:
+    with Threads(2) as pool:
         assert list(pool.map(run, ["a", "b"])) == [50, 50]
     found = [own.look_up(f"{name}{n}") for name in "ab" for n in (0, 24, 49)]
     assert sorted(response.status_code for response in found) == [200] * 3 + [404] * 3
@@ -89,12 +81,9 @@ def test_imports_of_one_shop_in_contrary_orders_do_not_deadlock(transactional_db
     import_lines(own.shop, (line(id=name, trackingId=name) for name in names))
 
     def run(ordered: list[str]) -> int:
-        try:
-            return import_lines(own.shop, (line(id=name, trackingId=name) for name in ordered))
-        finally:
-            connections.close_all()
+        return import_lines(own.shop, (line(id=name, trackingId=name) for name in ordered))
 
-    with ThreadPoolExecutor(2) as pool:
+    with Threads(2) as pool:
         assert list(pool.map(run, [names, names[::-1]])) == [len(names)] * 2
 
 
@@ -115,10 +104,8 @@ def test_of_two_shops_that_import_the_same_new_ids_in_contrary_orders_one_is_tol
             return import_lines(shop, lines(names))
         except OperationalError as error:
             return None if is_deadlock(error) else -1
-        finally:
-            connections.close_all()
 
-    with ThreadPoolExecutor(2) as pool:
+    with Threads(2) as pool:
         counts = list(pool.map(run, [own.shop, other.shop], ["ab", "ba"]))
     assert sorted(counts, key=str) == [2 * BATCH_SIZE + 1, None]
     found = [caller.look_up("a1").status_code for caller in (own, other)]
@@ -139,14 +126,8 @@ def test_a_label_with_a_number_of_a_parcel_that_an_import_holds_is_finished_afte
         assert is_over.wait(WAIT_TIMEOUT_S)
         yield line(id="last", trackingId="last")
 
-    def run() -> int:
-        try:
-            return import_lines(own.shop, lines())
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(1) as pool:
-        importing = pool.submit(run)
+    with Threads(1) as pool:
+        importing = pool.submit(import_lines, own.shop, lines())
         assert is_held.wait(WAIT_TIMEOUT_S)
         with pytest.raises(OperationalError):
             move(label, LabelEvent.STORED, pdf=None)

@@ -2,14 +2,13 @@
 
 import random
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from threading import Event
 from typing import Any
 
 import orjson
 import pytest
-from django.db import connection, connections, transaction
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -20,6 +19,7 @@ from parcels.tracking.timeline import recompute
 from shops.webhooks.models import WebhookEvent
 from tests.support.api import Caller
 from tests.support.factories import ParcelLineFactory, import_lines, import_parcel
+from tests.support.threads import Threads
 from tests.support.tracking import number_of, record
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 
@@ -165,18 +165,11 @@ def test_a_batch_is_a_few_statements(own: Caller) -> None:
 @pytest.mark.real_services
 def test_an_answer_does_not_wait_for_an_import(transactional_db: None, own: Caller) -> None:
     imported(own, S.IN_TRANSIT, 9)
-
-    def answer() -> None:
-        try:
-            hear(S.OUT_FOR_DELIVERY, 3)
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+    with Threads(1) as pool, transaction.atomic():
         imported(own, S.IN_TRANSIT, 8)
-        pool.submit(answer).result(WAIT_TIMEOUT_S)
+        pool.submit(hear, S.OUT_FOR_DELIVERY, 3).result(WAIT_TIMEOUT_S)
     assert status_of(own) == "IN_TRANSIT"  # and it is asked again, when the lease ends
-    answer()
+    hear(S.OUT_FOR_DELIVERY, 3)
     assert status_of(own) == "OUT_FOR_DELIVERY"
 
 
@@ -191,16 +184,14 @@ def test_imports_and_answers_at_the_same_time_make_one_story_each(transactional_
     def run_imports() -> None:
         for hours_ago in (7, 3, 5):
             import_lines(own.shop, lines(S.IN_TRANSIT, hours_ago))
-        connections.close_all()
 
     def run_answers(code: str, hours_ago: float) -> None:
         for n in range(count):
             for _ in range(3):
                 hear(S.OUT_FOR_DELIVERY, hours_ago, code, f"P{n}", f"N{n}")
-        connections.close_all()
 
     import_lines(own.shop, lines(S.FULFILLED, 9))
-    with ThreadPoolExecutor(3) as pool:
+    with Threads(3) as pool:
         running = [pool.submit(run_imports), pool.submit(run_answers, "TA", 4), pool.submit(run_answers, "TB", 2)]
         for each in running:
             each.result(WAIT_TIMEOUT_S)
@@ -222,13 +213,10 @@ def test_two_imports_of_one_new_parcel_at_once_keep_the_newer_status(transaction
             return bool(cursor.fetchone()[0])
 
     def second() -> None:
-        try:
-            is_written.wait(WAIT_TIMEOUT_S)
-            imported(own, S.IN_TRANSIT, 9)
-        finally:
-            connections.close_all()
+        is_written.wait(WAIT_TIMEOUT_S)
+        imported(own, S.IN_TRANSIT, 9)
 
-    with ThreadPoolExecutor(1) as pool:
+    with Threads(1) as pool:
         with transaction.atomic():
             imported(own, S.DELIVERED, 2)
             running = pool.submit(second)

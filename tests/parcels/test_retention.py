@@ -1,21 +1,23 @@
 """Retention of parcels: old ones without recent updates are removed, in batches that wait for no lock."""
 
-import threading
 from datetime import UTC, datetime, timedelta
 from io import StringIO
+from threading import Event
 from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import connection, connections, transaction
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from parcels.models import Parcel, TrackingNumber, UnlistedEventCode
 from parcels.personal_data.retention import remove_parcels
+from tests.labels.conftest import in_threads
 from tests.support.api import Caller
 from tests.support.factories import import_parcel
+from tests.support.threads import Threads
 from tests.support.waiting import WAIT_TIMEOUT_S
 
 
@@ -88,26 +90,23 @@ def test_a_parcel_locked_by_an_import_is_skipped_and_removed_by_the_next_run(
     own: Caller, transactional_db: None
 ) -> None:
     held, free = parcel_of(31, own), parcel_of(32, own)
-    is_held, is_over = threading.Event(), threading.Event()
+    is_held, is_over = Event(), Event()
 
     def hold() -> None:
         with transaction.atomic():
             list(Parcel.objects.select_for_update().filter(id=held["id"]))
             is_held.set()
             is_over.wait(WAIT_TIMEOUT_S)
-        connections.close_all()
 
-    thread = threading.Thread(target=hold)
-    thread.start()
-    assert is_held.wait(WAIT_TIMEOUT_S)
     before = datetime.fromtimestamp(ms_ago(30) / 1000, UTC)
-    try:
+    with Threads(1) as pool:
+        holding = pool.submit(hold)
+        assert is_held.wait(WAIT_TIMEOUT_S)
         assert remove_parcels(before=before, batch_size=1, is_dry_run=False) == 1
         assert own.look_up(free["trackingId"]).status_code == 404
         assert own.look_up(held["trackingId"]).status_code == 200
-    finally:
         is_over.set()
-        thread.join(WAIT_TIMEOUT_S)
+        holding.result(WAIT_TIMEOUT_S)
     assert remove_parcels(before=before, batch_size=1, is_dry_run=False) == 1
 
 
@@ -115,20 +114,8 @@ def test_two_runs_at_once_remove_everything_once(own: Caller, transactional_db: 
     for _ in range(60):
         parcel_of(31, own)
     before = timezone.now() - timedelta(days=30)
-    counts: list[int] = []
-    start = threading.Barrier(2)
-
-    def work() -> None:
-        start.wait(WAIT_TIMEOUT_S)
-        counts.append(remove_parcels(before=before, batch_size=7, is_dry_run=False))
-        connections.close_all()
-
-    threads = [threading.Thread(target=work) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(WAIT_TIMEOUT_S)
-    assert (len(counts), sum(counts)) == (2, 60)
+    counts = in_threads(2, lambda _: remove_parcels(before=before, batch_size=7, is_dry_run=False))
+    assert sum(counts) == 60
     assert (Parcel.objects.count(), TrackingNumber.objects.count()) == (0, 0)
 
 

@@ -6,13 +6,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 import redis
 from django.conf import settings as django_settings
-from django.db import connections
 from pytest_django.fixtures import Settings
 
 from shops import tokens
@@ -23,6 +21,7 @@ from tests.support.factories import AccessTokenFactory, import_parcel
 from tests.support.paths import PARCELS, SEARCH
 from tests.support.processes import free_port
 from tests.support.proxies import silent_server
+from tests.support.threads import Threads
 
 FOUND = SEARCH + "?orderName=1"
 CROWD = 40
@@ -152,15 +151,9 @@ def test_without_a_valid_token_the_address_is_limited(
 
 
 def test_requests_from_many_threads_are_counted_exactly(transactional_db: None, own: Caller, clock: Clock) -> None:
-    def ask(_: int) -> int:
-        try:
-            return own.get(FOUND).status_code
-        finally:
-            connections.close_all()
-
     own.get(FOUND)
-    with ThreadPoolExecutor(40) as pool:
-        statuses = Counter(pool.map(ask, range(299)))
+    with Threads(40) as pool:
+        statuses = Counter(pool.map(lambda _: own.get(FOUND).status_code, range(299)))
     assert statuses == {200: 99, 429: 200}
 
 
@@ -252,14 +245,11 @@ def test_concurrent_requests_wait_for_a_store_that_is_down_at_the_same_time(
     def ask(_: int) -> tuple[int, float]:
         barrier.wait()
         started_at = time.perf_counter()
-        try:
-            return own.get(FOUND).status_code, time.perf_counter() - started_at
-        finally:
-            connections.close_all()
+        return own.get(FOUND).status_code, time.perf_counter() - started_at
 
     own.get(FOUND)
     throttling.asked_again_at = 0
-    with ThreadPoolExecutor(CROWD) as pool:
+    with Threads(CROWD) as pool:
         answers = list(pool.map(ask, range(CROWD)))
     assert {status for status, _ in answers} == {200}
     # Waiting one after the other would take twice as long.

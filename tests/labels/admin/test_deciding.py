@@ -1,6 +1,5 @@
 """Staff mark a purchase as not made; of several who decide, one is first."""
 
-import threading
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -8,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -18,13 +16,12 @@ from labels.models import ShippingLabel, lease
 from shops.contracts import clients
 from shops.models import Shop
 from tests.labels.admin.pages import LABELS, bought_unknown, buy, decide, numbers_of, page_of, pdf_file, upload
-from tests.labels.conftest import Sandbox
+from tests.labels.conftest import Sandbox, in_threads
 from tests.labels.factories import LabelFactory
 from tests.support.api import Caller
 from tests.support.audit import changes, note
 from tests.support.factories import ShopFactory
 from tests.support.paths import SHIPMENTS
-from tests.support.waiting import WAIT_TIMEOUT_S
 
 
 def test_marked_as_not_made_the_same_key_buys_again(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
@@ -94,23 +91,15 @@ def test_of_two_at_the_same_moment_one_decides(transactional_db: None) -> None:
 
 def at_once(acts: list[Callable[[], Any]]) -> list[str]:
     """Run these at one moment in threads; return the name of each one's exception, or an empty string."""
-    barrier, results = threading.Barrier(len(acts)), [""] * len(acts)
 
-    def run(rank: int) -> None:
-        barrier.wait(WAIT_TIMEOUT_S)
+    def run(rank: int) -> str:
         try:
             acts[rank]()
         except Exception as error:  # noqa: BLE001 - it is told
-            results[rank] = type(error).__name__
-        finally:
-            connection.close()
+            return type(error).__name__
+        return ""
 
-    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(len(acts))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(WAIT_TIMEOUT_S)
-    return results
+    return in_threads(len(acts), run)
 
 
 def test_nobody_else_decides_or_reconciles_while_the_carrier_is_asked_for_the_pdf(

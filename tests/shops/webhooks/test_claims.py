@@ -1,9 +1,7 @@
 """Claims: fair between endpoints, within limits over all processes, and only the first row of a subject."""
 
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from threading import Barrier
 
 import pytest
 from django.db import connection, transaction
@@ -15,8 +13,10 @@ from shops.webhooks import claims, delivering, endpoints
 from shops.webhooks.claims import Claim, claim
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from shops.webhooks.sending import Outcome
+from tests.labels.conftest import in_threads
 from tests.shops.webhooks.receivers import tell_label
 from tests.support.factories import ShopFactory
+from tests.support.threads import Threads
 from tests.support.waiting import WAIT_TIMEOUT_S
 
 URL = "http://127.0.0.1:9999/"
@@ -159,33 +159,16 @@ def test_ten_endpoints_cost_as_many_queries_as_two(db: None) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_a_transaction_that_holds_the_shop_delays_no_delivery_of_it() -> None:
     made = add(ShopFactory(), 3)
-    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+    with Threads(1) as pool, transaction.atomic():
         Shop.objects.select_for_update(no_key=True).get(id=made.shop_id)
-        assert pool.submit(claimed_elsewhere, 3).result(WAIT_TIMEOUT_S) == {made.id: 3}
-
-
-def claimed_elsewhere(limit: int) -> Counter[str]:
-    try:
-        return by_endpoint(claim(limit))
-    finally:
-        connection.close()
+        assert by_endpoint(pool.submit(claim, 3).result(WAIT_TIMEOUT_S)) == {made.id: 3}
 
 
 @pytest.mark.real_services
 @pytest.mark.django_db(transaction=True)
 def test_processes_that_claim_at_once_share_the_rows_and_keep_the_limits() -> None:
     made = [add(ShopFactory(), 30) for _ in range(4)]
-    workers = 8
-    barrier = Barrier(workers)
-
-    def run(_: int) -> list[Claim]:
-        barrier.wait()
-        try:
-            return [each for _ in range(20) for each in claim(3)]
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(workers) as pool:
-        claimed = [each for found in pool.map(run, range(workers)) for each in found]
+    found = in_threads(8, lambda _: [each for _ in range(20) for each in claim(3)])
+    claimed = [each for of_one in found for each in of_one]
     assert len({each.delivery.id for each in claimed}) == len(claimed)
     assert by_endpoint(claimed) == {each.id: claims.MAX_FOR_ENDPOINT for each in made}

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from shops.models import Shop
@@ -16,6 +15,7 @@ from shops.webhooks.models import WebhookEvent
 from tests.shops.webhooks.receivers import tell_label
 from tests.support.api import Caller, Response, assert_error
 from tests.support.paths import TRACKING
+from tests.support.threads import Threads
 from tests.support.waiting import WAIT_TIMEOUT_S
 
 EVENTS = f"{TRACKING}/events"
@@ -159,35 +159,20 @@ def test_a_place_that_a_restore_has_undone_is_410(own: Caller) -> None:
 
 @pytest.mark.real_services
 def test_an_event_that_is_committed_late_is_not_skipped(own: Caller) -> None:
-    def tell_elsewhere(subject: str) -> None:
-        tell_label(own.shop.id, subject)
-        connection.close()
-
-    with ThreadPoolExecutor(1) as pool:
+    with Threads(1) as pool:
         with transaction.atomic():
             tell_label(own.shop.id, "first, and late")
-            pool.submit(tell_elsewhere, "second").result(WAIT_TIMEOUT_S)
-            page = pool.submit(asked_elsewhere, own).result(WAIT_TIMEOUT_S)
+            pool.submit(tell_label, own.shop.id, "second").result(WAIT_TIMEOUT_S)
+            page = pool.submit(ask, own).result(WAIT_TIMEOUT_S)
             assert subjects(page) == []  # not before the first is over
         assert subjects(ask(own, after=page["next"])) == ["first, and late", "second"]
 
 
-def asked_elsewhere(caller: Caller) -> dict[str, Any]:
-    try:
-        return ask(caller)
-    finally:
-        connection.close()
-
-
 @pytest.mark.real_services
 def test_one_parcels_events_keep_their_order_whichever_transaction_began_first(own: Caller) -> None:
-    def tell_elsewhere() -> None:
-        tell_label(own.shop.id, "parcel", code="1")
-        connection.close()
-
-    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+    with Threads(1) as pool, transaction.atomic():
         Shop.objects.filter(id=own.shop.id).update(name="x")  # has its id
-        pool.submit(tell_elsewhere).result(WAIT_TIMEOUT_S)
+        pool.submit(tell_label, own.shop.id, "parcel", code="1").result(WAIT_TIMEOUT_S)
         tell_label(own.shop.id, "parcel", code="2")
     assert [each["data"]["code"] for each in ask(own)["data"]] == ["1", "2"]
 
@@ -201,7 +186,6 @@ def test_many_writers_at_once_and_a_reader_beside_them_skip_and_double_nothing(o
             with transaction.atomic():
                 for one in (number, number + 1):
                     tell_label(own.shop.id, f"{writer}-{one}")
-        connection.close()
 
     def read() -> list[str]:
         seen: list[str] = []
@@ -210,10 +194,9 @@ def test_many_writers_at_once_and_a_reader_beside_them_skip_and_double_nothing(o
             found = feed.read(shop_id=own.shop.id, after=place, event_type="", limit=7)
             seen += [each.subject for each in found.events]
             place = feed.checked_place(found.next, own.shop.id)
-        connection.close()
         return seen
 
-    with ThreadPoolExecutor(writers + 1) as pool:
+    with Threads(writers + 1) as pool:
         reader = pool.submit(read)
         list(pool.map(write, range(writers)))
         seen = reader.result(WAIT_TIMEOUT_S)
