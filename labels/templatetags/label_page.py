@@ -86,10 +86,16 @@ def timestamp(at: datetime) -> str:
 
 
 @register.filter
+def cause(label: ShippingLabel) -> str:
+    """Say what the error's code means."""
+    code = CODES.get(label.error_code)
+    return gettext(code.cause) if code else ""
+
+
+@register.filter
 def reason(label: ShippingLabel) -> str:
     """Say why a label is not what the shop ordered: the error in words, with the carrier's, or the notice for staff."""
-    code = CODES.get(label.error_code)
-    said = label.error_message or (gettext(code.cause) if code else "")
+    said = label.error_message or cause(label)
     name = gettext("To be cancelled") if label.state in IN_CANCELLATION else error_name(label.error_code)
     context = {"name": name, "said": notice_of(label) or said}
     return render_to_string("labels/reason.html", context) if any(context.values()) else ""
