@@ -188,7 +188,7 @@ def new_parcel(label: ShippingLabel, of_the_order: dict[str, Any]) -> Parcel:
 
 def destination(label: ShippingLabel) -> dict[str, Any]:
     """Return where the parcel goes, with all fields of a destination in their order: of a pickup product the point."""
-    to = label.recipient | (label.pickup_point or {})
+    to = label.recipient | ({"provinceCode": "", **label.pickup_point} if label.pickup_point else {})
     return {
         "firstName": to["firstName"],
         "lastName": to["lastName"],

@@ -123,9 +123,13 @@ def test_it_is_found_by_each_number_and_by_email_and_not_by_its_reference(buyer:
     assert {response.status_code for response in found(other, label)} == {404}
 
 
-def test_a_label_to_a_pickup_point_goes_to_one(buyer: Caller) -> None:
-    label = bought(buyer, "relais")
-    assert buyer.look_up(label.tracking_number).json()["destination"]["isPickupPoint"] is True
+@pytest.mark.parametrize("product_code", ["relais", "beta_point_retrait_france"])
+def test_a_label_to_a_pickup_point_goes_to_one_and_to_no_province_of_the_customers(
+    product_code: str, buyer: Caller
+) -> None:
+    label = bought(buyer, product_code, destination={"provinceCode": "IF"})
+    destination = buyer.look_up(label.tracking_number).json()["destination"]
+    assert (destination["isPickupPoint"], destination["provinceCode"]) == (True, "")
 
 
 def test_a_label_to_a_pickup_point_goes_there_when_its_pdf_is_fetched_later_too(
