@@ -11,7 +11,6 @@ from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.validation import validate_credentials
 from carriers.sandbox.beta.accounts import after_working_days
 from carriers.sandbox.countries import COUNTRIES, PARIS, is_postal_code_of
-from carriers.sandbox.data import error_texts
 from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response
 from carriers.sandbox.rules import broken
@@ -25,7 +24,7 @@ LATEST_HOUR = time(18)
 EMPTY, CREDENTIALS, WRONG_PRODUCT, NO_TARIFF = 2, 3, 4, 5
 NO_CONTRACT = "000033"  # the end of an account that has no product
 LACKING = "0000"  # before the product that an account lacks: 19000086 has no 86
-_refusal = partial(soap.refusal, error_texts("alpha quickcost"))
+_refusal = partial(soap.refusal, tables.QUICKCOST_MESSAGES)
 
 
 def answer_products(state: State, request: Request) -> Response:

@@ -41,5 +41,4 @@ def _refusal(message: soap.Message, name: str) -> Response:
     """Return an operation's refusal for a fault's name or an error code."""
     if name == "soapfault":
         return soap.fault("SANDBOX: internal error", "soap:Server")
-    messages = tables.POINT_MESSAGES if message.namespace == tables.POINTS else tables.MESSAGES
-    return _refused(message, tables.refusal_named(name, messages))
+    return _refused(message, tables.refusal_named(name, tables.MESSAGES_OF[message.namespace]))

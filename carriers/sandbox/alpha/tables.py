@@ -18,6 +18,9 @@ MOST_INSURED_CENTS = 2_000_000
 HEAVIEST_KG, HEAVIEST_RELAY_KG = 30, 20
 
 MESSAGES, POINT_MESSAGES = error_texts("alpha"), error_texts("alpha points")
+TRACKING_MESSAGES = MESSAGES | error_texts("alpha tracking")
+QUICKCOST_MESSAGES = error_texts("alpha quickcost")
+MESSAGES_OF = {POINTS: POINT_MESSAGES, TRACKING: TRACKING_MESSAGES, QUICKCOST: QUICKCOST_MESSAGES, SHIPPING: MESSAGES}
 REFUSALS_33 = {  # code 33 by fault; the first three mean wrong credentials
     "colisacct": "Invalid accesColis account number",
     "colispwd": "Invalid accesColis password",

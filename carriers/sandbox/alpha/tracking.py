@@ -20,8 +20,6 @@ MOST_FOUND = 10
 DELIVERED = ("delivered", "collected")
 SEARCH, CANCEL, TRACK, PROVE = "trackWithSenderRef", "cancelSkybill", "trackSkybillV2", "searchPOD"
 SYSTEM_ERROR, UNKNOWN, COLLECTED = 1, 2, 3
-# One text for both causes.
-UNKNOWN_TEXT = "the parcel is not this contract's, or not registered yet"
 FRENCH = "fr_FR"  # of the search, which takes any language
 APPOINTMENT = timedelta(hours=2)
 MINUTE, DAY = "%d/%m/%Y %H:%M", "%d/%m/%Y"
@@ -53,9 +51,9 @@ def _cancel(state: State, message: soap.Message) -> Response:
 
     def cancel(_: Fault) -> Response:
         if purchase not in _visible(state, message, reference, fields["accountNumber"]):
-            return _not_cancelled(message, UNKNOWN, UNKNOWN_TEXT)
+            return _not_cancelled(message, UNKNOWN)
         if purchase and (state.ledger.is_collected("alpha", number) or is_taken_in_charge(state.ledger.way(purchase))):
-            return _not_cancelled(message, COLLECTED, "the parcel is taken in charge")
+            return _not_cancelled(message, COLLECTED)
         state.ledger.cancel("alpha", number)
         # A success has no message here.
         return soap.response(message, [("errorCode", "0"), ("statusCode", "0")])
@@ -63,7 +61,8 @@ def _cancel(state: State, message: soap.Message) -> Response:
     return service.perform(state, message, cancel, reference)
 
 
-def _not_cancelled(message: soap.Message, code: int, text: str) -> Response:
+def _not_cancelled(message: soap.Message, code: int) -> Response:
+    text = tables.TRACKING_MESSAGES[code]
     return soap.response(message, [("errorCode", str(code)), ("errorMessage", text), ("statusCode", "0")])
 
 

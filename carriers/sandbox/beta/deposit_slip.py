@@ -48,7 +48,7 @@ def _first_invalid(state: State, account: str, numbers: list[str]) -> str | None
 def _refusal(code: str, detail: str) -> Response:
     if not code.isdigit():
         return answers.refusal(code)
-    error = answers.message(code, f"invalid parcel number {detail}".strip())
+    error = answers.message(code, f"{answers.meaning_of(code)} {detail}".strip())
     return answers.multipart({"messages": [error], "bordereauHeader": None}, [], 400)
 
 

@@ -7,7 +7,7 @@ from carriers.sandbox.alpha.soap import CHILDREN
 from carriers.sandbox.countries import COUNTRIES, EUROPE
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import ACCOUNT, PASSWORD, SOAP_HEADERS, Reply, envelope
-from tests.carriers.sandbox.control import post
+from tests.carriers.sandbox.control import arm, post
 
 NAMESPACE = "http://cxf.quickcost.soap.chronopost.fr/"
 
@@ -58,6 +58,11 @@ def test_an_account_may_lack_a_product_or_all(sandbox: SandboxServer) -> None:
 )
 def test_a_mistake_has_its_code(sandbox: SandboxServer, changes: dict[str, str], code: str) -> None:
     assert ask(sandbox, **changes).code == code
+
+
+def test_an_armed_code_comes_in_this_services_words(sandbox: SandboxServer) -> None:
+    arm(sandbox, "5", carrier="alpha", operation="calculateProducts")
+    assert (ask(sandbox).code, ask(sandbox).texts("errorMessage")) == ("5", ["no tariff"])
 
 
 def test_other_children_are_a_fault(sandbox: SandboxServer) -> None:

@@ -221,3 +221,18 @@ def test_a_successful_cancellation_has_no_message(sandbox: SandboxServer) -> Non
     reply = cancel(sandbox, alpha_buy(sandbox).texts("skybillNumber")[0])
 
     assert (reply.code, reply.texts("statusCode"), reply.texts("errorMessage")) == ("0", ["0"], [])
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("1", "System error"),
+        ("2", "the parcel is not this contract's, or not registered yet"),
+        ("3", "the parcel is taken in charge"),
+        ("30", "invalid contract number"),
+    ],
+)
+def test_an_armed_code_comes_in_this_services_words(sandbox: SandboxServer, code: str, text: str) -> None:
+    arm(sandbox, code, carrier="alpha", operation="cancelSkybill")
+    reply = cancel(sandbox, alpha_buy(sandbox).texts("skybillNumber")[0])
+    assert (reply.code, reply.texts("errorMessage")) == (code, [text])

@@ -10,7 +10,7 @@ import pytest
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.beta.orders import BetaReply, beta_buy
 from tests.carriers.sandbox.changes import GONE
-from tests.carriers.sandbox.control import post
+from tests.carriers.sandbox.control import arm, post
 
 
 def slip(
@@ -85,6 +85,16 @@ def test_a_call_takes_1_to_50_parcels(sandbox: SandboxServer) -> None:
 )
 def test_wrong_credentials_are_refused(sandbox: SandboxServer, code: str, credentials: dict[str, str]) -> None:
     assert slip(sandbox, ["6A00000000001"], **credentials).codes == [code]
+
+
+@pytest.mark.parametrize(
+    ("code", "text"), [("30000", "Wrong credentials"), ("50031", "Invalid parcel number"), ("1", "temporarily unavailable")]
+)
+def test_an_armed_code_comes_in_its_own_words(sandbox: SandboxServer, code: str, text: str) -> None:
+    arm(sandbox, code, carrier="beta", operation="generateBordereauByParcelsNumbers")
+    reply = slip(sandbox, [beta_buy(sandbox).number], **OWN)
+    assert reply.codes == [code]
+    assert text in reply.infos["messages"][0]["messageContent"]
 
 
 def test_another_body_is_refused(sandbox: SandboxServer) -> None:
