@@ -19,6 +19,13 @@ OTHERS = ["", "labels/labelfigure/", "shops/shop/", *LISTS, *FORMS]
 PAGES = [LABELS, PARCELS, TO_DECIDE, *SEARCHES, *(f"/admin/{path}" for path in OTHERS)]
 PHONE, LAPTOP, DESK = 390, 1280, 1440
 SCROLLING = 'return [...page.querySelectorAll(".figures-scroll")].map((each) => each.scrollWidth > each.clientWidth);'
+HIDDEN_IN_PRINT = """
+const rules = [...page.styleSheets].flatMap((sheet) => [...sheet.cssRules]);
+const prints = rules.filter((rule) => rule.media?.mediaText === "print").flatMap((media) => [...media.cssRules]);
+const hiding = prints.filter((rule) => rule.style.display === "none");
+const parts = ["header", ".parcel-head", ".parcel-actions", ".parcel section form"];
+return parts.filter((part) => hiding.some((rule) => page.querySelector(part).matches(rule.selectorText)));
+"""
 SCREEN = 844
 ROWS = 50
 
@@ -61,3 +68,12 @@ def test_the_figures_for_finance_fit_a_laptop_in_french(tmp_path: Path) -> None:
     cookie = f"sessionid={logged_in(is_superuser=True).cookies['sessionid'].value}; language=fr"
     (result,) = shown([("/admin/labels/labelfigure/", LAPTOP, "light", SCROLLING)], tmp_path, cookie)
     assert result["told"] == [False, False]  # labels bought; handed in and delivered
+
+
+@needs_browser
+def test_a_parcel_is_printed_with_its_number_and_status_and_without_buttons(tmp_path: Path) -> None:
+    parcel = import_parcel(ShopFactory(), customerEmail="zoe@example.com")
+    cookie = f"sessionid={logged_in(is_superuser=True).cookies['sessionid'].value}"
+    check = (f"{PARCELS}{parcel['id']}/change/", DESK, "light", HIDDEN_IN_PRINT)
+    (result,) = shown([check], tmp_path, cookie)
+    assert result["told"] == ["header", ".parcel-actions", ".parcel section form"]
