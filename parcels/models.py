@@ -169,7 +169,7 @@ class Parcel(Taken):
         ]
 
     def __str__(self) -> str:
-        return f"{self.tracking_id} ({self.order_number})"
+        return f"{self.tracking_id} ({self.order_number or self.order_id})"
 
     def words(self) -> Iterator[str]:
         to = self.destination

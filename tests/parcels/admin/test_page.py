@@ -46,6 +46,13 @@ def test_the_page_shows_the_whole_parcel(staff: Client, shop: Shop) -> None:
         assert text == "zoe@example.com" or text not in page[: -len(internal)]
 
 
+def test_a_parcel_without_an_order_number_is_named_by_its_order_id(staff: Client, shop: Shop) -> None:
+    import_parcel(shop, id="P1", trackingId="XU1FR", orderNumber="", orderId="5400")
+    page = page_of(staff, "P1")
+    assert "XU1FR (5400)" in page
+    assert 'order <a href="/admin/parcels/parcel/?q=5400">5400</a>' in page
+
+
 def test_a_bare_parcel_has_a_page_too(staff: Client, shop: Shop) -> None:
     nothing = dict.fromkeys(["carrierProduct", "carrierDisplayName", "lastStatus", "lastStatusUpdatedAt"])
     nothing |= dict.fromkeys(["carrierLastStatus", "estimatedDeliveryDateWindow", "customerEmail"])
