@@ -1,15 +1,17 @@
 """The admin's pages of the audit log, read-only."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from django.contrib import admin
 from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import NoReverseMatch
-from django.utils.html import format_html
 from django.utils.translation import gettext_lazy
 
+from shops.admin.tokens import admin_link
 from shops.db.words import word
 from shops.staff.audit.models import Action, AuditEntry, Channel
 from shops.staff.audit.recording import customer_digests
@@ -18,6 +20,7 @@ from shops.staff.display_texts import NOTHING, column
 from shops.staff.exports import Column
 from shops.staff.filters import ColumnFilter, MultiChoiceFilter, PeriodFilter, of
 from shops.staff.pages import address_of
+from shops.staff.panels import may_view
 
 CHANNELS = {value: gettext_lazy(label) for value, label in Channel.choices}
 
@@ -26,12 +29,32 @@ def as_json(value: dict[str, Any]) -> str:
     return orjson.dumps(value).decode() if value else ""
 
 
+@dataclass(frozen=True)
+class ObjectLink:
+    """A column with an entry's object, which is a link for those who may see its page."""
+
+    request: HttpRequest
+    __name__ = "object"
+    short_description = gettext_lazy("object")
+
+    def __call__(self, entry: AuditEntry) -> str:
+        if not entry.object_id:
+            return NOTHING
+        app, _, name = entry.object_type.partition(".")
+        text = f"{name} {entry.object_id}"
+        try:
+            page = address_of(entry.object_type, entry.object_id)
+        except NoReverseMatch:
+            return text
+        return admin_link(text, page) if may_view(self.request, app, name) else text
+
+
 @admin.register(AuditEntry)
 class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
     """Who saw or changed what; the log is read by superusers and Accounts."""
 
     what = column(gettext_lazy("what"), lambda entry: render_to_string("shops/what.html", {"entry": entry}) or NOTHING)
-    list_display = ("at", "actor", "channel", "action", "object", "what")
+    list_display = ("at", "actor", "channel", "action", "what")
     list_filter = (
         of(MultiChoiceFilter, gettext_lazy("action"), "action", values=Action),
         of(ColumnFilter, gettext_lazy("channel"), "channel", offered=CHANNELS),
@@ -53,9 +76,15 @@ class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
         Column("Changes", "changes", as_json),
         Column("Details", "details", as_json),
     )
-    fields = readonly_fields = (
-        *("at", "actor", "channel", "address", "action", "object", "shop_id", "customer", "what"),
-    )
+
+    def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
+        *columns, what, key = super().get_list_display(request)
+        return (*columns, ObjectLink(request), what, key)
+
+    def get_fields(self, request: HttpRequest, obj: AuditEntry | None = None) -> tuple[Any, ...]:
+        return (*("at", "actor", "channel", "address", "action"), ObjectLink(request), "shop_id", "customer", "what")
+
+    get_readonly_fields = get_fields
 
     def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
         """Find by person, by object and, where there is an e-mail, by customer: who may read the log may ask that."""
@@ -65,18 +94,6 @@ class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
         for shown in filter(None, (word(text), *customers)):
             condition |= Q(search_words__has=shown)
         return AuditEntry.objects.filter(condition).order_by().values("pk")
-
-    @admin.display(description=gettext_lazy("object"))
-    def object(self, entry: AuditEntry) -> str:
-        """Link to the object's page, which asks for a permission of its own."""
-        if not entry.object_id:
-            return NOTHING
-        name = entry.object_type.partition(".")[2]
-        try:
-            page = address_of(entry.object_type, entry.object_id)
-        except NoReverseMatch:
-            return f"{name} {entry.object_id}"
-        return format_html('<a class="shop-link" href="{}">{} {}</a>', page, name, entry.object_id)
 
     class Media:
         css = {"all": ["shops/admin.css"]}

@@ -18,7 +18,7 @@ from parcels.models import Parcel
 from shops.contracts.models import CarrierContract
 from shops.models import AccessToken, Shop
 from shops.staff.audit.models import Action, AuditEntry
-from shops.staff.audit.recording import customer_digests
+from shops.staff.audit.recording import customer_digests, record
 from shops.staff.pages import page_of
 from shops.tokens import new_token
 from shops.webhooks.models import WebhookEndpoint
@@ -203,6 +203,16 @@ def test_the_api_records_nothing(own: Caller) -> None:
     own.search(email="zoe@example.com")
     own.request("POST", "/public/v1/tracking/shipments", data=b"{}", content_type="application/json")
     assert not AuditEntry.objects.exists()
+
+
+def test_an_entry_leads_to_its_object_those_who_may_see_that() -> None:
+    entry = record(Action.CHANGED, ShopFactory(id="lumiere"))
+    for role, leads in (("Accounts", False), ("root", True)):
+        browser = member(role)
+        for page in (AUDIT, f"{AUDIT}{entry.pk}/change/"):
+            text = browser.get(page).text
+            assert "shop lumiere" in text
+            assert ("/admin/shops/shop/lumiere/change/" in text) == leads
 
 
 # --- Changes ---
