@@ -77,6 +77,9 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
     form = EndpointForm
     coloured_state = column(gettext_lazy("state"), lambda endpoint: badge(endpoint.state, COLOURS[endpoint.state]))
     short_url = column("URL", lambda endpoint: truncatechars(endpoint.url, URL_SHOWN))
+    events = column(
+        gettext_lazy("event types"), lambda endpoint: ", ".join(endpoint.event_types) or gettext("All types")
+    )
     list_display = ("shop", "coloured_state", "short_url", "failing_since", "disabled_reason", "created_at")
     list_filter = (
         *(("shop", AutocompleteSelectFilter), ModeFilter),
@@ -100,11 +103,10 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
     change_form_outer_after_template = "shops/webhook_buttons.html"
 
     def get_fields(self, request: HttpRequest, obj: WebhookEndpoint | None = None) -> tuple[Any, ...]:
-        return (
-            (*self.get_readonly_fields(request, obj), "event_types", "is_paused")
-            if obj
-            else ("shop", "url", "event_types")
-        )
+        if obj is None:
+            return ("shop", "url", "event_types")
+        chosen = "event_types" if self.has_change_permission(request, obj) else "events"
+        return (*self.get_readonly_fields(request, obj), chosen, "is_paused")
 
     def get_readonly_fields(self, request: HttpRequest, obj: WebhookEndpoint | None = None) -> tuple[Any, ...]:
         """Make all but event types and pause read-only: another URL is another endpoint, with its own secret."""

@@ -219,3 +219,11 @@ def test_who_may_only_look_changes_nothing(endpoint: WebhookEndpoint) -> None:
     assert viewer.post(f"{ENDPOINTS}add/", {"shop": endpoint.shop_id, "url": endpoint.url}).status_code == 403
     assert WebhookEndpoint.objects.get().state == "active"
     assert WebhookDelivery.objects.get().state == "dead"
+
+
+def test_who_may_only_look_is_told_the_types_in_words(endpoint: WebhookEndpoint) -> None:
+    viewer = logged_in("view_webhookendpoint", name="bob")
+    for chosen, words in (([], "All types"), (["label.failed", "label.generated"], "label.failed, label.generated")):
+        WebhookEndpoint.objects.update(event_types=chosen)
+        page = viewer.get(f"{ENDPOINTS}{endpoint.pk}/change/").text
+        assert words in page
