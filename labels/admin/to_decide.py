@@ -164,6 +164,9 @@ def unbilled(label: ShippingLabel, now: datetime) -> NextStep:
     settles_at = label.created_at + settle_wait()
     if now < settles_at:
         return NextStep(label, gettext("It fails, with its key free, as it costs nothing. That is at"), settles_at)
+    if label.ask_again_at is None or label.ask_again_at <= now:
+        text = gettext("It fails with the next run of the reconciliation, unless its PDF is in the storage.")
+        return NextStep(label, text)
     return NextStep(label, gettext("Nothing: its PDF is in the storage, so its shop may have it."))
 
 

@@ -101,7 +101,16 @@ def test_a_label_that_a_process_works_on_offers_nothing(staff: Client, shop: Sho
     ("state", "fields", "said"),
     [
         ("incomplete", {"carrier_code": "beta"}, "It fails, with its key free, as it costs nothing. That is at"),
-        ("unknown", {"carrier_code": "beta", "days_ago": 1}, "Nothing: its PDF is in the storage"),
+        (
+            "unknown",
+            {"carrier_code": "beta", "days_ago": 1},
+            "It fails with the next run of the reconciliation, unless its PDF is in the storage.",
+        ),
+        (
+            "unknown",
+            {"carrier_code": "beta", "days_ago": 1, "ask_again_at": timezone.now() + timedelta(days=1)},
+            "Nothing: its PDF is in the storage",
+        ),
     ],
 )
 def test_what_only_a_person_settles_is_not_asked_about(
