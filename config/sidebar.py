@@ -3,9 +3,11 @@
 from typing import Any
 
 from django.http import HttpRequest
-from django.urls import reverse_lazy
+from django.urls import reverse, reverse_lazy
 from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
+
+TO_DECIDE = "admin:labels_shippinglabel_to_decide"
 
 
 def item(title: StrOrPromise, icon: str, app: str, model: str) -> dict[str, Any]:
@@ -16,6 +18,12 @@ def item(title: StrOrPromise, icon: str, app: str, model: str) -> dict[str, Any]
     return {"title": title, "icon": icon, "link": link, "permission": is_allowed}
 
 
+def are_labels_shown(request: HttpRequest) -> bool:
+    """Tell if the page is of labels, and not that of those to decide, which has an item of its own."""
+    lists, to_decide = reverse("admin:labels_shippinglabel_changelist"), reverse(TO_DECIDE)
+    return request.path.startswith(lists) and request.path != to_decide
+
+
 ACCOUNT = [
     {"title": gettext_lazy("Change password"), "link": reverse_lazy("admin:password_change")},
     {"title": gettext_lazy("Second factor"), "link": reverse_lazy("mfa_index")},
@@ -24,11 +32,11 @@ NAVIGATION = [
     {
         "items": [
             item(gettext_lazy("Parcels"), "package_2", "parcels", "parcel"),
-            item(gettext_lazy("Labels"), "label", "labels", "shippinglabel"),
+            item(gettext_lazy("Labels"), "label", "labels", "shippinglabel") | {"active": are_labels_shown},
             {
                 "title": gettext_lazy("Labels to decide"),
                 "icon": "gavel",
-                "link": reverse_lazy("admin:labels_shippinglabel_to_decide"),
+                "link": reverse_lazy(TO_DECIDE),
                 "permission": "labels.admin.to_decide.is_decision_needed",
                 "badge": "labels.admin.to_decide.undecided_count",
                 "badge_variant": "warning",

@@ -97,3 +97,11 @@ def test_a_parcel_past_its_promise_is_marked_late_in_lists() -> None:
     staff = member("root")
     for address in (PARCELS, "/admin/search/?q=%231", "/admin/labels/shippinglabel/"):
         assert staff.get(address, headers=FRENCH).text.count("En retard") == 1, address
+
+
+def test_the_sidebar_marks_one_page_as_the_current_one() -> None:
+    rows()
+    staff = member("root")
+    for address in (*DJANGOS, TO_DECIDE):
+        groups = staff.get(address).context["sidebar_navigation"]
+        assert [item["link"] for group in groups for item in group["items"] if item["active"]] == [address]
