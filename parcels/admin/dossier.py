@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 
 from parcels.models import Parcel, TrackingNumber
-from parcels.templatetags.parcel_page import moment, promised_until
+from parcels.templatetags.parcel_page import is_delivery_undated, moment, promised_until
 from shops.staff.days import zone
 from shops.staff.display_texts import short_name
 from shops.staff.panels import lasting
@@ -68,6 +68,10 @@ def promise(parcel: Parcel, now: datetime) -> tuple[str, bool]:
     delivered_at = moment(parcel.delivery_date)
     if end is None:
         return _("No delivery date was promised."), False
+    if parcel.is_withdrawn:
+        return _("Withdrawn with its label."), False
+    if is_delivery_undated(parcel):
+        return _("Delivered; when is not known."), False
     past = (delivered_at or now) - end
     if delivered_at:
         late = _("Delivered late, %(time)s after its promise.") % {"time": lasting(past)}

@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 from pypdf import PdfReader
 
-from parcels.models import TrackingNumber
+from parcels.models import Parcel, TrackingNumber
 from parcels.tracking.timeline import recompute
 from shops.models import Shop
 from shops.staff.audit.models import Action, AuditEntry
@@ -82,6 +82,18 @@ def test_the_page_says_in_words_if_it_is_late(
     page = page_of(staff, "P1")
     assert words in page
     assert ("parcel-late" in page) == ("ate:" in words.replace("Not late", "") or "Delivered late" in words)
+
+
+@pytest.mark.parametrize(("status", "is_withdrawn"), [("DELIVERED", False), ("IN_TRANSIT", True)])
+def test_what_no_figure_counts_as_past_its_promise_is_not_called_late(
+    staff: Client, shop: Shop, status: str, is_withdrawn: bool
+) -> None:
+    parcel(shop, lastStatus=status, deliveryDate=None, estimatedDeliveryDateWindow=promised(26))
+    Parcel.objects.update(is_withdrawn=is_withdrawn)
+    page = page_of(staff, "P1")
+    assert ("Withdrawn with its label." if is_withdrawn else "Delivered; when is not known.") in page
+    for text in (page, staff.get(PARCELS).text):
+        assert ("Late" in text, "parcel-late" in text) == (False, False)
 
 
 def test_each_event_is_told_once_with_its_place_and_source(staff: Client, shop: Shop) -> None:
