@@ -62,10 +62,7 @@ def text_of(parcel: Parcel, numbers: list[TrackingNumber], told: str) -> Iterato
     yield from address(parcel.destination)
     yield ""
     yield "# " + _("Contents")
-    for item in parcel.line_items:
-        yield f"{item['quantity']} x {item['name']} ({item['sku'] or '-'}): {number(item['price'], 2)} EUR"
-    total = sum(item["quantity"] * item["price"] for item in parcel.line_items)
-    yield _("Value: %(total)s EUR") % {"total": number(total, 2)}
+    yield from contents(parcel.line_items)
     yield ""
     yield "# " + _("Events")
     for each in reversed(story(parcel, numbers)):
@@ -75,6 +72,15 @@ def text_of(parcel: Parcel, numbers: list[TrackingNumber], told: str) -> Iterato
     delivered = _("The carrier reported the delivery at %(at)s.") % {"at": at(parcel.delivery_date)}
     yield delivered if parcel.delivery_date else _("The carrier has reported no delivery.")
     yield told
+
+
+def contents(items: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the items and their value; a label's parcel has none, and its value is not known."""
+    for item in items:
+        yield f"{item['quantity']} x {item['name']} ({item['sku'] or '-'}): {number(item['price'], 2)} EUR"
+    total = sum(item["quantity"] * item["price"] for item in items)
+    value = _("Value: %(total)s EUR") % {"total": number(total, 2)}
+    yield value if items else _("The shop has named no items.")
 
 
 def address(given: dict[str, Any]) -> Iterator[str]:

@@ -153,6 +153,14 @@ def test_a_claim_has_addresses_contents_and_events_and_is_on_record(shop: Shop) 
     assert member("Operations").get(f"{PARCELS}P1/claim/").status_code == 403
 
 
+def test_a_claim_puts_no_value_on_contents_that_nobody_named(shop: Shop) -> None:
+    parcel(shop, lineItems=[])
+    answer = member("Support").get(f"{PARCELS}P1/claim/")
+    text = PdfReader(BytesIO(answer.content)).pages[0].extract_text()
+    assert "The shop has named no items." in text
+    assert "EUR" not in text
+
+
 def test_long_texts_are_pages_that_a_reader_opens() -> None:
     read = PdfReader(BytesIO(as_pdf(["# Title", *(f"line {number} \\ (é €) " + "x " * 80 for number in range(100))])))
     assert len(read.pages) == 4
