@@ -1,15 +1,8 @@
-"""The faults that the sandbox can inject, as data, and the names that ask for them.
+"""The faults that the sandbox can inject, as data, and the names that ask for them; `help.txt` says how.
 
-A shop developer asks through the API, with a magic `reference`; a test asks at the control endpoint. Both use
-the names in `FAULTS`, a carrier's error code, or a routing error (`ROUTING...`).
-
-The magic reference is `FAULT <name>`, in any case, as in `"reference": "FAULT HANG"` or `"FAULT 33"`.
-`FAULT <k> <name>` fails only the k-th of beta's linked parcels: `"FAULT 2 40015"`. Parcels are linked overseas only;
-elsewhere each one is the first.
-
-The reference is the one public field that is free text, optional and not validated against others, so a fault can be
-asked for with any address and product. alpha receives it as `recipientRef` (as `content1` for relay products), beta as
-`senderParcelRef`. Names consist of letters and digits, because alpha's text drops everything else, and have at most
+The magic reference is the one public field that is free text, optional and not validated against others, so a fault can
+be asked for with any address and product. alpha receives it as `recipientRef` (as `content1` for relay products), beta
+as `senderParcelRef`. Names consist of letters and digits, because alpha's text drops everything else, and have at most
 nine characters, because beta's field holds 15.
 
 A parcel whose label was lost by a fault is never handed in, as nobody could print it.

@@ -52,7 +52,7 @@ def _cancel(state: State, message: soap.Message) -> Response:
     def cancel(_: Fault) -> Response:
         if purchase not in _visible(state, message, reference, fields["accountNumber"]):
             return _not_cancelled(message, UNKNOWN)
-        if purchase and (state.ledger.is_collected("alpha", number) or is_taken_in_charge(state.ledger.way(purchase))):
+        if purchase and (state.ledger.is_collected("alpha", number) or len(state.ledger.way(purchase).happened) > 1):
             return _not_cancelled(message, COLLECTED)
         state.ledger.cancel("alpha", number)
         # A success has no message here.
@@ -127,7 +127,9 @@ def _fields(message: soap.Message) -> dict[str, str]:
 
 
 def _parcel(state: State, purchase: Purchase, language: str) -> soap.Elements:
-    return [("skybillNumber", purchase.tracking_number), *short_events(state.ledger.way(purchase), language)]
+    shown = language if language in TEXTS["announced"] else FRENCH
+    events = [("events", _head(happening, shown)) for happening in state.ledger.way(purchase).happened]
+    return [("skybillNumber", purchase.tracking_number), *events]
 
 
 def events(way: Way, language: str) -> Elements:
@@ -136,16 +138,6 @@ def events(way: Way, language: str) -> Elements:
         ("events", [*_head(happening, language), *_tail(happening), *_details(way, happening)])
         for happening in way.happened
     ]
-
-
-def short_events(way: Way, language: str) -> Elements:
-    shown = language if language in TEXTS["announced"] else FRENCH
-    return [("events", _head(happening, shown)) for happening in way.happened]
-
-
-def is_taken_in_charge(way: Way) -> bool:
-    """Return true for a parcel that is more than announced."""
-    return len(way.happened) > 1
 
 
 def _head(happening: Happening, language: str) -> Elements:

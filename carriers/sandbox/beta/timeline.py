@@ -40,17 +40,13 @@ SITES: tuple[dict[str, Any], ...] = (
 def answer_timeline(state: State, request: Request) -> Response:
     try:
         fields = dict.fromkeys(FIELDS, "") | read_request(request, dict.fromkeys(FIELDS, "text"))
-        return _perform(state, fields, _account(fields))
+        # An API key goes before a login, which may come along with it.
+        accounts.check(accounts.name_of(fields))
+        return _perform(state, fields, accounts.account_name(fields["login"], fields["apiKey"]))
     except MalformedError:
         return _refused(MALFORMED)
     except CodeError as error:
         return _refused(error.code)
-
-
-def _account(fields: Fields) -> str:
-    """Return the contract as the ledger names it; an API key goes before a login, which may come along with it."""
-    accounts.check(accounts.name_of(fields))
-    return accounts.account_name(fields["login"], fields["apiKey"])
 
 
 def _perform(state: State, fields: Fields, account: str) -> Response:
