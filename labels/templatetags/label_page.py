@@ -1,11 +1,14 @@
 """Formats a label for the staff's pages: its state, why it is not what was ordered, its recipient."""
 
+import csv
 from datetime import datetime
+from pathlib import Path
+from typing import Final
 
 from django import template
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext
 
 from labels.lifecycle.notices import notice_of, worded
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel
@@ -13,70 +16,35 @@ from shops.api.errors.coded import CODES
 from shops.personal_data import MASKED
 from shops.staff.display_texts import badge, number, short_name, time_tag
 
-# Orange: waits for a person.
-COLOURS = {
-    LabelState.PURCHASING: "info",
-    LabelState.RECEIVED: "primary",
-    LabelState.GENERATED: "success",
-    LabelState.FAILED: "danger",
-    LabelState.INCOMPLETE: "warning",
-    LabelState.UNKNOWN: "warning",
-    LabelState.CANCELLING: "warning",
-    LabelState.CANCEL_UNKNOWN: "warning",
-    LabelState.CANCELLED: "danger",
-}
-MEANINGS = {
-    LabelState.PURCHASING: gettext_lazy("The carrier is being asked for it now."),
-    LabelState.RECEIVED: gettext_lazy(
-        "Bought. The PDF waits in the database for the storage, and then the shop can retrieve it."
-    ),
-    LabelState.GENERATED: gettext_lazy("Bought and stored. The shop can retrieve it."),
-    LabelState.FAILED: gettext_lazy("Not bought. The shop's key is free again, and the shop may order again."),
-    LabelState.INCOMPLETE: gettext_lazy(
-        "Some parcels were made before the carrier refused another. The shop cannot retrieve it."
-    ),
-    LabelState.UNKNOWN: gettext_lazy(
-        "The carrier may have made it, and no readable answer says so. The shop cannot retrieve it, "
-        "and its key buys nothing until this is decided."
-    ),
-    LabelState.CANCELLING: gettext_lazy(
-        "To be cancelled: the carrier could not yet. reconcile_labels tries again for an hour. The "
-        "shop cannot retrieve it."
-    ),
-    LabelState.CANCEL_UNKNOWN: gettext_lazy(
-        "To be cancelled: the carrier may have done so, and did not answer. No refusal says any "
-        "more that it stays bought. The shop cannot retrieve it."
-    ),
-    LabelState.CANCELLED: gettext_lazy(
-        "Bought, then cancelled. The shop cannot retrieve it, and its key buys nothing."
-    ),
-}
-INTERRUPTED = gettext_lazy(
-    "The purchase was broken off, and no process works on it any more. reconcile_labels takes it up."
-)
+# By state: its colour, of which orange waits for a person, and its meaning.
+TABLE: Final = Path(__file__).with_name("label_states.csv").read_text("utf-8")
+STATES: Final = {row["state"]: row for row in csv.DictReader(TABLE.splitlines())}
 
 register = template.Library()
 register.filter("notice", notice_of)
 register.filter("worded", worded)
 
 
-def is_interrupted(label: ShippingLabel) -> bool:
-    return label.state == LabelState.PURCHASING and not label.is_leased
+def shown_state(label: ShippingLabel) -> str:
+    """Return the state in the table: a purchase that no process works on any more is interrupted."""
+    is_interrupted = label.state == LabelState.PURCHASING and not label.is_leased
+    return "interrupted" if is_interrupted else label.state
 
 
 def state_name(label: ShippingLabel) -> str:
-    return gettext("Interrupted") if is_interrupted(label) else short_name(label.state)
+    return short_name(shown_state(label))
 
 
 @register.filter
 def state_meaning(label: ShippingLabel) -> str:
-    return str(INTERRUPTED if is_interrupted(label) else MEANINGS[LabelState(label.state)])
+    return gettext(STATES[shown_state(label)]["meaning"])
 
 
 @register.filter
 def state_label(label: ShippingLabel) -> str:
     """Show a label's state in its colour, with its meaning as the tooltip."""
-    return badge(state_name(label), COLOURS[LabelState(label.state)], state_meaning(label))
+    row = STATES[shown_state(label)]
+    return badge(state_name(label), row["colour"], row["meaning"])
 
 
 @register.simple_tag

@@ -10,22 +10,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 
 from parcels.models import Parcel, TrackingNumber
-from parcels.templatetags.parcel_page import is_delivery_undated, moment, promised_until
+from parcels.templatetags.parcel_page import STATUSES, is_delivery_undated, moment, promised_until
 from shops.staff.days import zone
 from shops.staff.display_texts import short_name
 from shops.staff.panels import lasting
 
-STATUSES_FR: Final = {
-    "FULFILLED": "annoncé au transporteur",
-    "IN_TRANSIT": "en cours d'acheminement",
-    "OUT_FOR_DELIVERY": "en cours de livraison",
-    "DELIVERED": "livré",
-    "DELIVERY_FAILURE": "livraison non aboutie",
-    "WAITING_FOR_PICKUP": "à retirer au point de retrait",
-    "RETURN_TO_SENDER": "en retour vers l'expéditeur",
-    "RETURNED_TO_SENDER": "retourné à l'expéditeur",
-    "EXCEPTION": "incident signalé par le transporteur",
-}
 # Parcel, order, status and its time, promise: no customer's data.
 COPIES: Final = {
     "fr": ("Colis {number} (commande {order}) : {status}", "depuis le {at}", "prévu le {end}"),
@@ -89,7 +78,9 @@ def copies(parcel: Parcel) -> dict[str, str]:
         status = parcel.last_status or ""
         with override(language):
             days = [date_format(each.astimezone(zone()), "DATE_FORMAT") if each else "" for each in times]
-        name = STATUSES_FR.get(status, "non encore suivi") if language == "fr" else short_name(status or "not_yet_seen")
+        name = short_name(status or "not_yet_seen")
+        if language == "fr":
+            name = STATUSES[status]["french"] if status in STATUSES else "non encore suivi"
         lines = [title.format(number=parcel.tracking_id, order=parcel.order_number or parcel.order_id, status=name)]
         lines += [text.format(at=days[0], end=days[1]) for text, day in zip((since, until), days, strict=True) if day]
         made[language] = "\n".join(lines)

@@ -1,8 +1,10 @@
 """Formats a parcel's values on the admin's pages: times, coloured statuses, pictures' addresses."""
 
+import csv
 import json
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from django import template
 from django.conf import settings
@@ -12,23 +14,16 @@ from django.utils.translation import gettext_noop
 from parcels.models import Parcel, TrackingStatus
 from shops.staff.display_texts import NOTHING, badge, short_name, time_tag
 
-COLOURS: dict[str | None, str] = {
-    TrackingStatus.IN_TRANSIT: "info",
-    TrackingStatus.OUT_FOR_DELIVERY: "primary",
-    TrackingStatus.DELIVERED: "success",
-    TrackingStatus.DELIVERY_FAILURE: "danger",
-    TrackingStatus.WAITING_FOR_PICKUP: "warning",
-    TrackingStatus.RETURN_TO_SENDER: "warning",
-    TrackingStatus.RETURNED_TO_SENDER: "warning",
-    TrackingStatus.EXCEPTION: "danger",
-}
+# By status: its colour, and its name in the texts for shops in French.
+TABLE: Final = Path(__file__).with_name("statuses.csv").read_text("utf-8")
+STATUSES: Final = {row["status"]: row for row in csv.DictReader(TABLE.splitlines())}
 
 register = template.Library()
 
 
 @register.filter
 def colour(status: str | None) -> str:
-    return COLOURS.get(status, "default")
+    return STATUSES[status]["colour"] if status in STATUSES else "default"
 
 
 @register.simple_tag

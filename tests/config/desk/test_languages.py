@@ -17,6 +17,7 @@ from django.utils.translation import trans_real
 
 from carriers import CARRIERS
 from labels.lifecycle.states import TRANSITIONS
+from labels.templatetags.label_page import STATES
 from parcels.figures.models import ParcelFigure
 from shops.staff.display_texts import number
 from tests.support import pseudo
@@ -33,6 +34,7 @@ def test_every_text_that_is_marked_has_a_french_one_and_the_compiled_catalogue_i
     french = vars(trans_real.translation("fr"))["_catalog"]  # Django's and the packages' own among them
     marked = set(pseudo.marked_texts(settings.BASE_DIR)) | {each.says for each in TRANSITIONS.values()}
     marked |= {carrier.credentials_shape.meaning for carrier in CARRIERS.values()}
+    marked |= {row["meaning"] for row in STATES.values()}
     assert {text for text in marked if text.strip() and text not in french and (text, 0) not in french} == set()
     compiled = io.BytesIO()
     write_mo(compiled, texts)
