@@ -155,14 +155,11 @@ def _shared(shipment: Shipment, items: Sequence[CustomsItem]) -> Goods:
     for package in shipment.packages:
         shared_kg += package.weight_kg
         values = [(value_eur((item,)) * shared_kg / total_kg).quantize(CENT, ROUND_HALF_UP) for item in items]
-        shares = (value - before for value, before in zip(values, declared_eur, strict=True))
-        goods.append(tuple(_piece_of(item, share) for item, share in zip(items, shares, strict=True)))
+        shares = [value - before for value, before in zip(values, declared_eur, strict=True)]
+        pieces = zip(items, shares, strict=True)
+        goods.append(tuple(replace(item, quantity=1, unit_value_eur=eur, weight_kg=None) for item, eur in pieces))
         declared_eur = values
     return goods
-
-
-def _piece_of(item: CustomsItem, value: Decimal) -> CustomsItem:
-    return replace(item, quantity=1, unit_value_eur=value, weight_kg=None)
 
 
 def _with_origins(goods: Goods, sender: Party) -> Goods:

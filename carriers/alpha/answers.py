@@ -51,7 +51,7 @@ def result_of_any_status(
     body = soap.body_of(answer.body)
     if body.tag == "Fault":
         # A single request may have caused it, so it does not count towards the circuit breaker.
-        code, text = soap.fault_code(body), soap.text(body, "faultstring")
+        code, text = soap.text(body, "faultcode").rpartition(":")[2], soap.text(body, "faultstring")
         raise unknown(CARRIER, carrier_code=redactor.code(code), carrier_text=_shown(text, redactor))
     result = body.find("return") if body.tag == f"{operation}Response" else None
     if result is None:
@@ -88,23 +88,20 @@ def check_code(
     code = soap.text(result, "errorCode")
     if not _ERROR_CODE.fullmatch(code):
         raise UnreadableError("the answer has no error code")
-    if int(code) == 0:
+    code = str(int(code))
+    if code == "0":
         return
     if is_label:
         raise UnreadableError("the answer has both an error code and a parcel")
-    raise _refused(str(int(code)), soap.text(result, "errorMessage")[:MAX_TEXT_LENGTH], redactor, refusals, unknown)
-
-
-def _refused(code: str, text: str, redactor: Redactor, refusals: Refusals, unknown: type[CarrierError]) -> CarrierError:
-    shown = _shown(text, redactor)
-    refusal = refusal_of(code, redactor.text(text), refusals)
+    text = soap.text(result, "errorMessage")[:MAX_TEXT_LENGTH]
+    shown, refusal = _shown(text, redactor), refusal_of(code, redactor.text(text), refusals)
     if refusal is None:
         # A single request may have caused it, so it does not count towards the circuit breaker.
-        return unknown(CARRIER, f"the error code {code} is not documented", carrier_code=code, carrier_text=shown)
+        raise unknown(CARRIER, f"the error code {code} is not documented", carrier_code=code, carrier_text=shown)
     error = refusal.error_of(CARRIER, field_of(refusal, text), code, shown)
     if isinstance(error, CancellationRefused):
         error.may_be_too_early = code == TOO_EARLY
-    return error
+    raise error
 
 
 def _shown(text: str, redactor: Redactor) -> str:

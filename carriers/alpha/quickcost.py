@@ -19,7 +19,7 @@ from carriers.http.transport import Answer, UnreadableError
 from carriers.itinerary import destination, route_of, shipping_day
 from carriers.products import PRODUCTS, Route
 from carriers.redaction import Redactor
-from carriers.shipment import Credentials, Party, PickupPoint, ProductOverride, Shipment
+from carriers.shipment import Credentials, Party, PickupPoint, Shipment
 from carriers.text import to_ascii
 from carriers.trials import SAMPLE_WEIGHT_KG, Finding, Terms, Verdict
 
@@ -74,15 +74,14 @@ def read_codes(answer: Answer, *, redactor: Redactor) -> frozenset[str]:
 
 def findings(terms: Terms, codes: AbstractSet[str]) -> list[Finding]:
     """Tell for each product if the codes that it is bought by are among the contract's."""
-    return [_finding(code, override, codes) for code, override in terms.products.items()]
-
-
-def _finding(product_code: str, override: ProductOverride | None, codes: AbstractSet[str]) -> Finding:
-    wanted = [override.carrier_code] if override else [route.carrier_code for route in PRODUCTS[product_code].routes]
-    missing = sorted({code for code in wanted if code not in codes})
-    if not missing:
-        return Finding(product_code, Verdict.INCLUDED, f"the contract has {', '.join(dict.fromkeys(wanted))}")
-    return Finding(product_code, Verdict.MISSING, f"the contract lacks {', '.join(missing)}")
+    found = []
+    for product, override in terms.products.items():
+        wanted = [override.carrier_code] if override else [route.carrier_code for route in PRODUCTS[product].routes]
+        missing = sorted(set(wanted) - codes)
+        has, lacks = ", ".join(dict.fromkeys(wanted)), ", ".join(missing)
+        verdict, text = (Verdict.MISSING, f"lacks {lacks}") if missing else (Verdict.INCLUDED, f"has {has}")
+        found.append(Finding(product, verdict, f"the contract {text}"))
+    return found
 
 
 def _routes(shipment: Shipment) -> list[Route]:

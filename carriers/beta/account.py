@@ -60,12 +60,13 @@ def read_document(answer: Answer, *, redactor: Redactor) -> Mapping[str, Any]:
 
 def _facts(document: Mapping[str, Any]) -> dict[str, str]:
     provider, terms = string_of(document, "provider"), document.get("cgv")
+    categories = found if isinstance(found := document.get("hazmatCategories"), list) else []
     sites = objects_of(document, "siteDepotList")[:MAX_SITES]
     return {
         "Contract": string_of(document, "contractType"),
         "Kind of account": KINDS.get(provider, provider),
         **{name: _yes_or_no(document.get(flag)) for flag, name in FLAGS.items()},
-        "Hazardous categories": _listed(document.get("hazmatCategories")),
+        "Hazardous categories": ", ".join(category for category in categories if isinstance(category, str)),
         "General terms accepted": _yes_or_no(terms.get("accepted")) if isinstance(terms, dict) else "",
         "Deposit sites": ", ".join(string_of(site, "libellepfc") or string_of(site, "codeRegate") for site in sites),
     }
@@ -73,10 +74,6 @@ def _facts(document: Mapping[str, Any]) -> dict[str, str]:
 
 def _yes_or_no(value: Any) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value) if value else ""
-
-
-def _listed(values: Any) -> str:
-    return ", ".join(value for value in values if isinstance(value, str)) if isinstance(values, list) else ""
 
 
 def depot_of(document: Mapping[str, Any]) -> str:

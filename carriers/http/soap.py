@@ -98,8 +98,3 @@ def body_of(document: bytes) -> Element:
     if body is None or len(body) == 0:
         raise UnreadableError("the answer has no SOAP body")
     return body[0]
-
-
-def fault_code(fault: Element) -> str:
-    """Return a fault's code without its prefix, such as Server."""
-    return text(fault, "faultcode").rpartition(":")[2]
