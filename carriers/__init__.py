@@ -5,7 +5,6 @@ the catalogue. docs/architecture.md lists what else the service needs then.
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
 from carriers.alpha.client import Alpha
@@ -15,7 +14,5 @@ from carriers.beta.client import Beta
 from carriers.beta.tracking import BetaTracker
 from carriers.tracking import Tracker
 
-CARRIERS: Final[Mapping[str, type[Carrier]]] = MappingProxyType({Alpha.name: Alpha, Beta.name: Beta})
-TRACKERS: Final[Mapping[str, type[Tracker]]] = MappingProxyType(
-    {AlphaTracker.name: AlphaTracker, BetaTracker.name: BetaTracker}
-)
+CARRIERS: Final[Mapping[str, type[Carrier]]] = {Alpha.name: Alpha, Beta.name: Beta}
+TRACKERS: Final[Mapping[str, type[Tracker]]] = {AlphaTracker.name: AlphaTracker, BetaTracker.name: BetaTracker}

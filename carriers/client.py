@@ -9,7 +9,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeVar
 
 from carriers.circuit_breaker import CircuitBreaker, CircuitState
@@ -109,9 +108,9 @@ class Client(ABC):
     services: ClassVar[tuple[Service, ...]]  # the first is what the client is for
 
     def __init__(self, limits: Limits, transport: Transport, observer: Observer | None = None) -> None:
-        self.circuit_breakers: Mapping[Service, CircuitBreaker] = MappingProxyType(
-            {service: self._breaker(service, limits) for service in self.services}
-        )
+        self.circuit_breakers: Mapping[Service, CircuitBreaker] = {
+            service: self._breaker(service, limits) for service in self.services
+        }
         self._timeout_s = limits.timeout_s
         self._transport = transport
         self._observer = observer or Observer()

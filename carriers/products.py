@@ -14,13 +14,12 @@ from decimal import Decimal
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from carriers.shipment import ProductOverride
 
-DISPLAY_NAMES: Final = MappingProxyType({"alpha": "Alpha Express", "beta": "Beta Post"})  # as people read them
+DISPLAY_NAMES: Final = {"alpha": "Alpha Express", "beta": "Beta Post"}  # as people read them
 PARIS: Final = ZoneInfo("Europe/Paris")  # the time zone of both carriers' "today"
 
 
@@ -141,4 +140,4 @@ def _catalogue() -> Iterator[Product]:
         )
 
 
-PRODUCTS: Final[Mapping[str, Product]] = MappingProxyType({product.code: product for product in _catalogue()})
+PRODUCTS: Final[Mapping[str, Product]] = {product.code: product for product in _catalogue()}

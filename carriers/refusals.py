@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from carriers import errors
@@ -55,7 +54,7 @@ def read_refusals(path: Path) -> Mapping[str, Refusals]:
             refusal = Refusal(error, bool(row["is_failing"]), row["field"], row["cause"], row["remedy"])
             for service in services:
                 tables[service].update(dict.fromkeys(_codes(row[service]), refusal))
-    return MappingProxyType(tables)
+    return tables
 
 
 def _codes(text: str) -> Iterator[str]:

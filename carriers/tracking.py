@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import ClassVar, Final, NamedTuple
 
 from carriers.client import Client, Limits, Observer, Service
@@ -132,7 +131,7 @@ def _meaning(row: Mapping[str, str]) -> Meaning:
 
 def statuses_of(table: Mapping[str, Meaning]) -> Codes:
     """Return the status of each code, None for one that changes nothing."""
-    return MappingProxyType({code: meaning.status for code, meaning in table.items()})
+    return {code: meaning.status for code, meaning in table.items()}
 
 
 @cache

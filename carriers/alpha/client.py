@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
-from types import MappingProxyType
 from typing import Final, TypeVar
 from xml.etree.ElementTree import Element
 
@@ -43,7 +42,7 @@ CANCEL: Final = "cancelSkybill"
 PROVE: Final = "searchPOD"
 FETCH: Final = "getReservedSkybillWithTypeAndModeAuth"
 LANGUAGE: Final = "fr_FR"
-HEADERS: Final = MappingProxyType({"Content-Type": "text/xml; charset=utf-8", "SOAPAction": '""'})
+HEADERS: Final = {"Content-Type": "text/xml; charset=utf-8", "SOAPAction": '""'}
 
 T = TypeVar("T")
 
@@ -71,14 +70,12 @@ class Alpha(Carrier):
     has_services = True
     proves_deliveries = True
     credentials_shape = SHAPE
-    sandbox_paths = MappingProxyType(
-        {
-            "url": "/alpha/shipping",
-            "tracking_url": "/alpha/tracking",
-            "points_url": "/alpha/points",
-            "quickcost_url": "/alpha/quickcost",
-        }
-    )
+    sandbox_paths = {
+        "url": "/alpha/shipping",
+        "tracking_url": "/alpha/tracking",
+        "points_url": "/alpha/points",
+        "quickcost_url": "/alpha/quickcost",
+    }
 
     @property
     def can_be_asked(self) -> bool:

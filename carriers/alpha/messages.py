@@ -5,7 +5,6 @@ from datetime import datetime
 from decimal import ROUND_UP, Decimal
 from functools import partial
 from itertools import chain
-from types import MappingProxyType
 from typing import Any, Final
 from xml.etree.ElementTree import Element
 
@@ -29,7 +28,7 @@ PURCHASE: Final = "shippingMultiParcelV4"
 ISSUER: Final = "CHRFR"
 VERSION: Final = "2.0"
 RETURN_MODE: Final = "2"
-LABEL_MODES: Final = MappingProxyType({"10x15": "THE", "A4": "SPD"})  # PDFs
+LABEL_MODES: Final = {"10x15": "THE", "A4": "SPD"}  # PDFs
 UNKNOWN_CM: Final = 1
 SATURDAY: Final = 5
 # Delivery on Saturday at an overseas relay, for parcels of Thursday and Friday, and the service of all other days.

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import date
 from decimal import ROUND_UP, Decimal, InvalidOperation
-from types import MappingProxyType
 from typing import Final
 from xml.etree.ElementTree import Element
 
@@ -44,13 +43,11 @@ PICKUP_POINT_CODE: Final = re.compile(r"[0-9]{4}[A-Za-z]")  # of those that an o
 
 _METRES: Final = re.compile(r"[0-9]{1,7}")
 # The service knows overseas countries by their alpha-3 codes, and may answer with others.
-_OVERSEAS: Final = MappingProxyType(
-    dict(
-        code.split("=")
-        for code in "BL=BLM GF=GUF GP=GLP MF=MAF MQ=MTQ NC=NCL PF=PYF PM=SPM RE=REU TF=ATF WF=WLF YT=MYT".split()
-    )
+_OVERSEAS: Final = dict(
+    code.split("=")
+    for code in "BL=BLM GF=GUF GP=GLP MF=MAF MQ=MTQ NC=NCL PF=PYF PM=SPM RE=REU TF=ATF WF=WLF YT=MYT".split()
 )
-_ALPHA_2: Final = MappingProxyType({three: two for two, three in _OVERSEAS.items()} | {"FRA": "FR", "MCO": "MC"})
+_ALPHA_2: Final = {three: two for two, three in _OVERSEAS.items()} | {"FRA": "FR", "MCO": "MC"}
 _ALPHA_2_LENGTH: Final = 2
 
 

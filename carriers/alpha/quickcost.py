@@ -7,7 +7,6 @@ import re
 from collections.abc import Set as AbstractSet
 from datetime import date
 from decimal import Decimal
-from types import MappingProxyType
 from typing import Final
 
 from carriers.alpha.answers import day_of, success_of
@@ -30,7 +29,7 @@ GOODS: Final = "M"
 
 _NOTHING_FOR_DESTINATION: Final = ("4", "5")
 _CODE_LENGTH: Final = 2
-_WRITTEN: Final = MappingProxyType({"YT": "YO", "MC": "FR", "MF": "PM"})
+_WRITTEN: Final = {"YT": "YO", "MC": "FR", "MF": "PM"}
 NO_CITY: Final = "-"
 SATURDAY, WEEKDAYS = "6", "0"  # services
 _ZIP_CODE: Final = re.compile(r"[0-9]{5}")

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from carriers.errors import CredentialsRejected, ProductNotInContract
@@ -63,19 +62,17 @@ def _named(prefix: str, path: str) -> Iterator[tuple[str, str]]:
 
 
 # The API's fields by the carrier's names.
-FIELDS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        **dict(_named("shipper", SENDER)),
-        **dict(_named("customer", SENDER)),
-        **dict(_named("recipient", RECIPIENT)),
-        "idRelais": "pickupPointCode",
-        "recipientRef": "reference",
-        PRODUCT: "productCode",
-        "numberOfParcel": "parcels",
-        "content1": "customs",
-        "customsValue": "customs",
-    }
-)
+FIELDS: Final[Mapping[str, str]] = {
+    **dict(_named("shipper", SENDER)),
+    **dict(_named("customer", SENDER)),
+    **dict(_named("recipient", RECIPIENT)),
+    "idRelais": "pickupPointCode",
+    "recipientRef": "reference",
+    PRODUCT: "productCode",
+    "numberOfParcel": "parcels",
+    "content1": "customs",
+    "customsValue": "customs",
+}
 _FIELD: Final = re.compile(rf"\b({'|'.join(FIELDS)})\b")
 
 

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 from xml.etree.ElementTree import Element
 
@@ -69,9 +68,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 # The status of each text that a code is known to come with, by its words.
-_TEXTS: Final = MappingProxyType(
-    {_words(text): known.status for known in _TABLE.values() if known.status for text in known.texts}
-)
+_TEXTS: Final = {_words(text): known.status for known in _TABLE.values() if known.status for text in known.texts}
 
 
 class AlphaTracker(Tracker):

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from datetime import date, datetime
-from types import MappingProxyType
 from typing import Any, Final
 
 from carriers.beta.answers import OK, check_status, document_in, document_of, objects_of, string_of
@@ -15,19 +14,17 @@ from carriers.shipment import Credentials
 
 OPERATION: Final = "additionalinformations"
 # The answer's fields, in the words of the staff's pages.
-FLAGS: Final = MappingProxyType(
-    {
-        "statutHD": "Pickup points",
-        "statutPickme": "Pickup at shops (Pickme)",
-        "statutCodeBloquant": "Delivery with a blocking code",
-        "optionRetourBAL": "Returns from a mailbox",
-        "optionRetourBP": "Returns at a post office",
-        "optionRetourToken": "Secured returns",
-        "hazmatStatus": "Hazardous goods",
-        "mimosaSubscribed": "Mimosa",
-    }
-)
-KINDS: Final = MappingProxyType({"COLISSIMO-V1": "old", "COLISSIMO-V2": "new: its own parent, with a password"})
+FLAGS: Final = {
+    "statutHD": "Pickup points",
+    "statutPickme": "Pickup at shops (Pickme)",
+    "statutCodeBloquant": "Delivery with a blocking code",
+    "optionRetourBAL": "Returns from a mailbox",
+    "optionRetourBP": "Returns at a post office",
+    "optionRetourToken": "Secured returns",
+    "hazmatStatus": "Hazardous goods",
+    "mimosaSubscribed": "Mimosa",
+}
+KINDS: Final = {"COLISSIMO-V1": "old", "COLISSIMO-V2": "new: its own parent, with a password"}
 MAX_SITES: Final = 20
 DELIVERY: Final = "getDateLivraison"
 COUNTRY: Final = "FR"  # the only one whose days are known

@@ -7,7 +7,6 @@ from contextlib import suppress
 from datetime import date
 from functools import partial
 from threading import Lock
-from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from cachetools import TTLCache, cachedmethod
@@ -65,15 +64,13 @@ class Beta(Carrier):
     product_code = re.compile(r"[A-Za-z0-9]{1,8}")
     has_services = False
     credentials_shape = SHAPE
-    sandbox_paths = MappingProxyType(
-        {
-            "url": "/beta/2.0",
-            "tracking_url": "/beta/tracking/timelineCompany",
-            "points_url": "/beta/points",
-            "account_url": "/beta/account/additionalinformations",
-            "delivery_url": "/beta/delivery/getDateLivraison",
-        }
-    )
+    sandbox_paths = {
+        "url": "/beta/2.0",
+        "tracking_url": "/beta/tracking/timelineCompany",
+        "points_url": "/beta/points",
+        "account_url": "/beta/account/additionalinformations",
+        "delivery_url": "/beta/delivery/getDateLivraison",
+    }
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import ROUND_HALF_UP, ROUND_UP, Decimal
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Final
 
 from carriers.beta import parties
@@ -21,7 +20,7 @@ from carriers.shipment import Credentials, Package, Party, PickupPoint, Shipment
 from carriers.text import CarrierField, fitting, to_latin, to_plain
 from carriers.validation import RECIPIENT, all_of
 
-LABEL_FORMATS: Final = MappingProxyType({"10x15": "PDF_10x15_300dpi", "A4": "PDF_A4_300dpi"})
+LABEL_FORMATS: Final = {"10x15": "PDF_10x15_300dpi", "A4": "PDF_A4_300dpi"}
 RETURN_TO_SENDER, DO_NOT_RETURN = 2, 3
 RETURNED_FROM: Final = frozenset({"US"})
 

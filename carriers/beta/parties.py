@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, Final
 
 from anyascii import anyascii
@@ -22,12 +21,12 @@ PHONE_LENGTH: Final = 15
 # Of an addressee there, only line2 is sure to be printed.
 ONE_LINE: Final = frozenset({"BE", "CH"})
 WITH_PROVINCES: Final = frozenset({"CA", "US"})
-POSTAL_CODE_OF: Final = MappingProxyType({"AE": "00000"})  # countries without postal codes
+POSTAL_CODE_OF: Final = {"AE": "00000"}  # countries without postal codes
 # There any number goes into the mobile's field.
 MOBILE_ONLY: Final = frozenset({"BE", "US"})
 NOT_KNOWN: Final = "-"
 SHORTEST_MOBILE: Final = 10  # of its field; some countries have shorter numbers
-HEADERS: Final = MappingProxyType({"Content-Type": "application/json"})
+HEADERS: Final = {"Content-Type": "application/json"}
 SHAPE: Final = CredentialsShape(
     re.compile(r"[A-Za-z0-9]{1,64}"),
     re.compile(r"[!-~]{1,200}"),

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from decimal import ROUND_UP, Decimal
-from types import MappingProxyType
 from typing import Any, Final
 
 from carriers.beta.answers import OK, check_status, document_in, integer_of, objects_of, string_of
@@ -29,10 +28,8 @@ HOME: Final = "FR"  # Monaco is abroad
 AT_HOME, ABROAD = "0", "1"  # of `optionInter`
 # The kinds that a contract's code takes; HD takes every one.
 _POST_OFFICES: Final = frozenset({"BPR", "ACP", "CDI"})
-TAKEN: Final = MappingProxyType(
-    {"BPR": _POST_OFFICES, **{code: frozenset({code}) for code in ("A2P", "CMT", "BDP", "PCS")}}
-)
-KINDS: Final = MappingProxyType(dict.fromkeys((*_POST_OFFICES, "BDP"), "post_office") | {"PCS": "locker"})
+TAKEN: Final = {"BPR": _POST_OFFICES, **{code: frozenset({code}) for code in ("A2P", "CMT", "BDP", "PCS")}}
+KINDS: Final = dict.fromkeys((*_POST_OFFICES, "BDP"), "post_office") | {"PCS": "locker"}
 WEEKDAYS: Final = ("Lundi", "Mardi", "Mercredi", "Jeudi", "Vendredi", "Samedi", "Dimanche")
 LANGUAGE: Final = "FR"
 MAX_POINTS: Final = 200  # of a search's answer

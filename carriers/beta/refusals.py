@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from carriers.refusals import Refusal, read_refusals
@@ -16,7 +15,7 @@ SEARCH_REFUSALS: Final = _TABLES["search"]
 TRACKING_REFUSALS: Final = _TABLES["tracking"]
 BUSY: Final = REFUSALS["1"]
 # Failures of which the page gives only the beginning.
-FAILURE_FAMILIES: Final = MappingProxyType({"3xx": re.compile(r"3[0-9]{2}"), "10xx": re.compile(r"10[0-9]{2}")})
+FAILURE_FAMILIES: Final = {"3xx": re.compile(r"3[0-9]{2}"), "10xx": re.compile(r"10[0-9]{2}")}
 
 
 def refusal_of(code: str) -> Refusal | None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
-from types import MappingProxyType
 from typing import Any, Final, cast
 
 from django import forms
@@ -168,7 +167,7 @@ def row_of(row: Row, *, has_lists: bool) -> dict[str, Any]:
     }
 
 
-def figures_of(row: Row, links: Mapping[str, str] = MappingProxyType({})) -> list[tuple[str, Figure]]:
+def figures_of(row: Row, links: Mapping[str, str] = {}) -> list[tuple[str, Figure]]:
     names = ("sum_labels", "sum_parcels", "sum_grams", "sum_cancelled_labels")
     texts = (number(kilograms(row[name]), 3) if name.endswith("grams") else number(row[name]) for name in names)
     shown = (Figure(text, links.get(name, "")) for name, text in zip(names, texts, strict=True))
