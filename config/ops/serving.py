@@ -79,6 +79,8 @@ def check_folder() -> None:
         try:
             storage.check()
         except storage.StorageError as error:
+            if str(error) == "ENOSPC":  # look-ups go on, and PDFs wait in the database
+                return
             raise CommandError(f"LABELS_DIR needs a folder that the service may write to ({error})") from None
 
 

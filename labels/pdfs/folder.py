@@ -17,6 +17,7 @@ from labels.pdfs.storage import signer
 from shops.api.paths import FILES
 
 PARTIAL = "partial"  # the folder of files that are being written
+CHECKED_BYTES = 2**16  # more than a usual PDF has
 
 
 class LabelFolder(FileSystemStorage):
@@ -37,8 +38,8 @@ class LabelFolder(FileSystemStorage):
         if not nearest.is_dir() or not os.access(nearest, os.R_OK | os.W_OK | os.X_OK):
             raise OSError(errno.EACCES, "not a folder to write to")
         make_private_folders(folder)
-        with tempfile.TemporaryFile(dir=folder):  # root may write anywhere, except where nobody can
-            pass
+        with tempfile.TemporaryFile(dir=folder) as file:  # root may write anywhere, except where nobody can
+            file.write(bytes(CHECKED_BYTES))  # a full disk takes an empty one
 
     def write(self, name: str, content: bytes) -> None:
         """Put the whole file in its place, and onto the disk: the database forgets the PDF after this.

@@ -20,6 +20,7 @@ from carriers.errors import CarrierUnavailable
 from config import __version__
 from config.ops import health
 from config.ops.background_check import Check
+from config.ops.serving import check_folder
 from labels.pdfs import storage
 from shops.contracts.clients import client as carrier_client
 from tests.labels.factories import ContractFactory
@@ -181,6 +182,16 @@ def test_a_folder_that_cannot_be_written_to_is_shown(
     response = ask()
     assert (response.status_code, response.json()["checks"]) == (200, expected(storage="failing"))
     assert [vars(record)["reason"] for record in caplog.records if record.name == "service.health"] == ["EACCES"]
+
+
+def test_a_full_disk_is_shown_and_lets_the_service_start(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: Path("/dev/full").open("wb"))  # noqa: SIM115 - its caller does
+    response = ask()
+    assert (response.status_code, response.json()["checks"]) == (200, expected(storage="failing"))
+    assert [vars(record)["reason"] for record in caplog.records if record.name == "service.health"] == ["ENOSPC"]
+    check_folder()
 
 
 def test_a_bucket_that_does_not_answer_is_shown(transactional_db: None, settings: Settings) -> None:
