@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
@@ -38,7 +38,7 @@ from shops.personal_data import Part
 from shops.staff.acts import Act, StaffRequest
 from shops.staff.base import CappedList
 from shops.staff.display_texts import NOTHING, column, number
-from shops.staff.exports import OF_SHOP, Column, joined, member
+from shops.staff.exports import read_columns
 from shops.staff.masking import conceal, may_see
 from shops.staff.pages import address_of
 
@@ -47,29 +47,6 @@ MASKED: Mapping[str, Part] = {**LABEL, **KEYS}
 
 def name(address: dict[str, Any]) -> str:
     return f"{address.get('firstName', '')} {address.get('lastName', '')}".strip()
-
-
-EXPORT_COLUMNS: Final = (
-    Column("Label", "id"),
-    *OF_SHOP,
-    Column("Order", "order_id"),
-    Column("Reference", "reference"),
-    Column("Carrier", "carrier_code"),
-    Column("Product", "product_code"),
-    Column("State", "state"),
-    Column("Reason", "error_code"),
-    Column("Tracking numbers", "tracking_numbers", joined),
-    Column("Parcels", "weights_kg", len),
-    Column("Weight (kg)", "weights_kg", total_kg),
-    Column("Recipient", "recipient", name),
-    Column("Postal code", "recipient", member("zip")),
-    Column("City", "recipient", member("city")),
-    Column("Country", "recipient", member("countryCode")),
-    Column("Ordered", "created_at"),
-    Column("Finished", "finished_at"),
-    Column("Cancellation asked", "cancel_requested_at"),
-    Column("Access token", "token_id"),
-)
 
 
 class LabelList(CappedList):
@@ -94,7 +71,7 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
     list_class = LabelList
     search_help_text = gettext_lazy("Label id, tracking number, order id or request id")
     actions = ("print_selected", "make_slip", "cancel_selected", "mark_selected_as_not_made")
-    export_columns = EXPORT_COLUMNS
+    export_columns = read_columns(__file__, "shippinglabel", name=name, total=total_kg)
     fields = ("id",)  # the page has its own template
     personal = MASKED
     are_views_recorded = True

@@ -1,8 +1,9 @@
 """The admin's pages of parcels, which answer "where is this parcel", and of event codes that the tables lack."""
 
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ORDER_VAR
@@ -29,36 +30,17 @@ from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.base import CappedList, LargeTableAdmin, ModelAdmin, ReadOnly
 from shops.staff.display_texts import NOTHING, column
-from shops.staff.exports import OF_SHOP, Column, joined, member
+from shops.staff.exports import read_columns
 from shops.staff.filters import CarrierFilter
 from shops.staff.masking import conceal, may_see
 from shops.webhooks.models import WebhookDelivery
 
-EXPORT_COLUMNS: Final = (
-    Column("Parcel", "id"),
-    *OF_SHOP,
-    Column("Order", "order_id"),
-    Column("Order number", "order_number"),
-    Column("Tracking number", "tracking_id"),
-    Column("All numbers", "tracking_numbers", joined),
-    Column("Carrier", "carrier_code"),
-    Column("Product", "carrier_product"),
-    Column("Status", "last_status"),
-    Column("Status since", "last_status_updated_at", moment),
-    Column("Expected by", "estimated_delivery_date_window", lambda window: moment(window.get("maximumDeliveryDate"))),
-    Column("Handed in", "handed_in_at", moment),
-    Column("Delivered", "delivery_date", moment),
-    Column("Customer's e-mail", "customer_email"),
-    Column("Postal code", "destination", member("zip")),
-    Column("City", "destination", member("city")),
-    Column("Country", "destination", member("countryCode")),
-    Column("Created", "created_at", moment),
-    Column("Updated", "updated_at", moment),
-)
-
-
 TOLD_AT_MOST = 20
 admin.site.index_template = "parcels/admin_index.html"
+
+
+def last_day(window: dict[str, Any]) -> datetime | None:
+    return moment(window.get("maximumDeliveryDate"))
 
 
 def may_change(request: HttpRequest) -> bool:
@@ -93,7 +75,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     sortable_by: ClassVar[tuple[str, ...]] = ("created",)  # along the index
     list_class = ParcelList
     search_help_text = gettext_lazy("Tracking number, order, e-mail or id")
-    export_columns = EXPORT_COLUMNS
+    export_columns = read_columns(__file__, "parcel", moment=moment, last_day=last_day)
     personal = COLUMNS[Parcel]
     are_views_recorded = True
 

@@ -17,7 +17,7 @@ from shops.staff.audit.models import Action, AuditEntry, Channel
 from shops.staff.audit.recording import customer_digests
 from shops.staff.base import LargeTableAdmin
 from shops.staff.display_texts import NOTHING, column
-from shops.staff.exports import Column
+from shops.staff.exports import read_columns
 from shops.staff.filters import ColumnFilter, MultiChoiceFilter, PeriodFilter, of
 from shops.staff.pages import address_of
 from shops.staff.panels import may_view
@@ -62,20 +62,7 @@ class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
     )
     list_select_related = False  # type: ignore[assignment]  # it has no foreign key
     search_help_text = gettext_lazy("A person, an object's id, or a customer's e-mail")
-    export_columns = (
-        Column("Entry", "id"),
-        Column("At", "at"),
-        Column("Actor", "actor"),
-        Column("Channel", "channel"),
-        Column("Address", "address"),
-        Column("Action", "action"),
-        Column("Shop id", "shop_id"),
-        Column("Kind of object", "object_type"),
-        Column("Object", "object_id"),
-        Column("Customer (digest)", "customer"),
-        Column("Changes", "changes", as_json),
-        Column("Details", "details", as_json),
-    )
+    export_columns = read_columns(__file__, "auditentry", json=as_json)
 
     def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
         *columns, what, key = super().get_list_display(request)

@@ -23,7 +23,7 @@ from shops.contracts import accounts, checking
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from shops.staff.display_texts import NOTHING, column
-from shops.staff.exports import OF_SHOP, Column, joined
+from shops.staff.exports import read_columns
 from shops.staff.filters import CarrierFilter, ModeFilter, OptionFilter, of
 from shops.staff.unfold_classes import AutocompleteSelectFilter
 
@@ -63,18 +63,7 @@ class CarrierContractAdmin(OfShopAdmin[CarrierContract]):
     search_help_text = gettext_lazy("Account number, shop or id")
     actions = None
     change_form_after_template = "shops/contract_check.html"
-    export_columns = (
-        Column("Contract", "id"),
-        *OF_SHOP,
-        Column("Carrier", "carrier_code"),
-        Column("Account number", "account_number"),
-        Column("Parent account", "parent_account_number"),
-        Column("Pickup account", "pickup_account_number"),
-        Column("API key", "has_api_key"),
-        Column("Products", "products", joined),
-        Column("Commercial name", "commercial_name"),
-        Column("Updated", "updated_at"),
-    )
+    export_columns = read_columns(__file__, "carriercontract")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[CarrierContract]:
         return super().get_queryset(request).defer("encrypted_credentials")

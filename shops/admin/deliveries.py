@@ -9,7 +9,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from shops.staff.base import LargeTableAdmin
 from shops.staff.display_texts import NOTHING, badge, column, words
-from shops.staff.exports import Column
+from shops.staff.exports import read_columns
 from shops.staff.filters import ColumnFilter, ModeFilter, MultiChoiceFilter, PeriodFilter, of
 from shops.staff.unfold_classes import AutocompleteSelectFilter
 from shops.webhooks.event_types import EVENT_TYPES
@@ -33,19 +33,7 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
     list_select_related = ("event", "endpoint", "shop")  # type: ignore[assignment]  # more than other large tables
     search_help_text = gettext_lazy("webhook-id, or the id of a parcel, label or endpoint")
     actions = ("replay",)
-    export_columns = (
-        Column("Message", "event_id"),
-        Column("Endpoint", "endpoint_id"),
-        Column("Shop id", "shop_id"),
-        Column("Event", "event__type"),
-        Column("Subject", "subject"),
-        Column("State", "state"),
-        Column("Attempts", "attempts"),
-        Column("Last attempt", "last_attempt_at"),
-        Column("Last answer", "last_status"),
-        Column("Reason", "last_reason"),
-        Column("Created", "created_at"),
-    )
+    export_columns = read_columns(__file__, "webhookdelivery")
     are_views_recorded = True
     fields = readonly_fields = (
         *("event", "endpoint", "shop", "type", "subject", "data", "created_at", "coloured_state", "attempts"),

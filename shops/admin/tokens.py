@@ -20,7 +20,7 @@ from shops.models import AccessToken, Shop
 from shops.staff.acts import is_confirmed
 from shops.staff.base import ReadOnly
 from shops.staff.display_texts import badge, column
-from shops.staff.exports import OF_SHOP, Column
+from shops.staff.exports import read_columns
 from shops.staff.filters import OptionFilter, of
 from shops.staff.masking import may_see
 from shops.staff.pages import page_of
@@ -96,16 +96,7 @@ class AccessTokenAdmin(WithState, IssuedAdmin[AccessToken]):
     search_fields = ("id", "name", "shop__name")
     search_help_text = gettext_lazy("Id, name or shop, or a token itself")
     actions = ("give", "revoke")
-    export_columns = (
-        Column("Token", "id"),
-        Column("Ends in", "last_four"),
-        Column("Name", "name"),
-        *OF_SHOP,
-        Column("Created", "created_at"),
-        Column("Expires", "expires_at"),
-        Column("Revoked", "revoked_at"),
-        Column("Last used", "last_used_at"),
-    )
+    export_columns = read_columns(__file__, "accesstoken")
     change_form_outer_after_template = "shops/revoke_button.html"
 
     def get_fields(self, request: HttpRequest, obj: AccessToken | None = None) -> tuple[Any, ...]:

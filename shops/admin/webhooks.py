@@ -19,7 +19,7 @@ from shops.admin.kept import IssuedAdmin
 from shops.models import Shop
 from shops.staff.acts import is_confirmed
 from shops.staff.display_texts import badge, column
-from shops.staff.exports import OF_SHOP, Column, joined
+from shops.staff.exports import read_columns
 from shops.staff.filters import ModeFilter, OptionFilter, of
 from shops.staff.unfold_classes import AutocompleteSelectFilter, SplitDateTime
 from shops.webhooks import endpoints
@@ -87,18 +87,7 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
     )
     search_fields = ("id", "url", "shop__name")
     search_help_text = gettext_lazy("Id, URL or shop")
-    export_columns = (
-        Column("Endpoint", "id"),
-        *OF_SHOP,
-        Column("URL", "url"),
-        Column("Events", "event_types", joined),
-        Column("Paused", "is_paused"),
-        Column("Failing since", "failing_since"),
-        Column("Disabled", "disabled_at"),
-        Column("Why disabled", "disabled_reason"),
-        Column("Created", "created_at"),
-        Column("Revoked", "revoked_at"),
-    )
+    export_columns = read_columns(__file__, "webhookendpoint")
     actions = ("send_test", "rotate", "enable", "replay", "revoke")
     change_form_outer_after_template = "shops/webhook_buttons.html"
 

@@ -1,7 +1,9 @@
 """Exports of a list: what it shows and an accountant needs, as CSV or XLSX, each on record."""
 
+import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from django.db.models import Model, QuerySet
@@ -35,7 +37,7 @@ class Column:
 
     title: str
     source: str
-    cell: Callable[[Any], Cell] = lambda value: value
+    cell: Callable[[Any], Cell]
 
     def text(self, row: Row, masks: Mapping[str, Part]) -> Cell:
         """Return the cell of a row, of a masked value where there is a mask for it."""
@@ -45,7 +47,20 @@ class Column:
         return None if value is None else self.cell(value)
 
 
-OF_SHOP: Final = (Column("Shop id", "shop_id"), Column("Shop", "shop__name"))
+# The cells of tables, by their names: a value as it is, a list, how long it is, or a member of an address.
+CELLS: Final[dict[str, Callable[[Any], Cell]]] = {
+    "": lambda value: value,
+    "joined": joined,
+    "count": len,
+    **{name: member(name) for name in ("zip", "city", "countryCode")},
+}
+
+
+def read_columns(module: str, listed: str, /, **own: Callable[[Any], Cell]) -> tuple[Column, ...]:
+    """Read a list's columns from `exports.csv` beside a module, which may have cells of its own."""
+    with Path(module).with_name("exports.csv").open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["list"] == listed]
+    return tuple(Column(row["title"], row["field"], (CELLS | own)[row["cell"]]) for row in rows)
 
 
 def columns_of(model: type[Model], shown: Iterable[Any]) -> list[Column]:
@@ -54,7 +69,7 @@ def columns_of(model: type[Model], shown: Iterable[Any]) -> list[Column]:
     key = model._meta.pk.attname
     names = dict.fromkeys([key, *(fields[name].attname for name in shown if name in fields)])
     titles = {name: str(fields[name].verbose_name) if name in fields else name for name in names}
-    return [Column(short_name(title), name) for name, title in titles.items()]
+    return [Column(short_name(title), name, CELLS[""]) for name, title in titles.items()]
 
 
 def told_filters(request: HttpRequest) -> dict[str, list[str]]:
