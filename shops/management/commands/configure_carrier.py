@@ -22,19 +22,24 @@ PRODUCT_FORM = "CODE[=CARRIERCODE[:SERVICE[:AS]]]"
 MAX_SECRET_LENGTH = 200
 MAX_LINE_BYTES = 4096  # read of a line, which may have no end: more than a secret's of any characters
 ONE_LINE = "standard input: needs the secret, in one line"
-# By the contract's fields.
-OPTIONS = {
-    "account_number": "--account-number",
-    "parent_account_number": "--parent-account",
-    "pickup_account_number": "--pickup-account-number",
+# By the contract's fields: option, place holder and help.
+TERMS = {
+    "account_number": ("--account-number", "N", "not needed by a test shop"),
+    "parent_account_number": ("--parent-account", "N", "beta: its parent; a new one itself"),
+    "pickup_account_number": (
+        *("--pickup-account-number", "N"),
+        "the account of pickup products; a second line of standard input is its secret, else it is the same",
+    ),
+    "commercial_name": ("--commercial-name", "NAME", "the shop as its customers know it"),
+    "customs_description": ("--customs-description", "TEXT", "the goods"),
+    "customs_value_eur": ("--customs-value", "EUR", "what a parcel's goods are worth"),
+    "customs_hs_code": ("--customs-hs-code", "HS", "tariff number: 6, 8 or 10 digits"),
+    "customs_shipping_cost_eur": ("--customs-shipping-cost", "EUR", "a label's postage; without it 0.01 EUR"),
+}
+OPTIONS = {field: option for field, (option, *_) in TERMS.items()} | {
     "api_key": "--api-key-stdin",
     "password": "standard input",
-    "commercial_name": "--commercial-name",
     "customs": "--customs-description, --customs-value and --customs-hs-code",
-    "customs_description": "--customs-description",
-    "customs_value_eur": "--customs-value",
-    "customs_hs_code": "--customs-hs-code",
-    "customs_shipping_cost_eur": "--customs-shipping-cost",
 }
 
 
@@ -45,7 +50,7 @@ class Command(base.Command):
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.add_argument("shop_id", metavar="SHOP_ID")
         parser.add_argument("carrier", metavar="CARRIER", help=" or ".join(CARRIERS))
-        parser.add_argument("--account-number", default="", metavar="N", help="not needed by a test shop")
+        add(parser, "account_number")
         secret = parser.add_mutually_exclusive_group()
         secret.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
         secret.add_argument("--api-key-stdin", action="store_true", help="read an API key from standard input")
@@ -53,20 +58,11 @@ class Command(base.Command):
         products.add_argument("--product", action="append", metavar=PRODUCT_FORM)
         products.add_argument("--all-products", action="store_true")
         further = parser.add_argument_group("further accounts")
-        further.add_argument("--parent-account", default="", metavar="N", help="beta: its parent; a new one itself")
-        further.add_argument(
-            "--pickup-account-number",
-            default="",
-            metavar="N",
-            help="the account of pickup products; a second line of standard input is its secret, else it is the same",
-        )
+        add(further, "parent_account_number", "pickup_account_number")
         parser.add_argument("--label-format", default="", choices=LABEL_FORMATS, help="paper; by default 10x15")
-        parser.add_argument("--commercial-name", default="", metavar="NAME", help="the shop as its customers know it")
+        add(parser, "commercial_name")
         customs = parser.add_argument_group("customs", "What is declared of parcels that leave the EU.")
-        customs.add_argument("--customs-description", default="", metavar="TEXT", help="the goods")
-        customs.add_argument("--customs-value", metavar="EUR", help="what a parcel's goods are worth")
-        customs.add_argument("--customs-hs-code", default="", metavar="HS", help="tariff number: 6, 8 or 10 digits")
-        customs.add_argument("--customs-shipping-cost", metavar="EUR", help="a label's postage; without it 0.01 EUR")
+        add(customs, *terms.NO_CUSTOMS)
 
     def handle(self, *args: Any, **options: Any) -> None:
         shop = base.find_shop(options["shop_id"])
@@ -93,6 +89,12 @@ class Command(base.Command):
             action = Action.ADDED if is_new else Action.CHANGED
             record(action, contract, changes=changed | {"credentials": changes.change("credentials", None, None)})
             self.print(contract.id)
+
+
+def add(group: Any, *fields: str) -> None:
+    for field in fields:
+        option, place_holder, text = TERMS[field]
+        group.add_argument(option, dest=field, default="", metavar=place_holder, help=text)
 
 
 def check_credentials(shop: Shop, options: dict[str, Any]) -> bool:
@@ -127,20 +129,9 @@ def read_products(options: dict[str, Any]) -> dict[str, terms.Override | None]:
 
 def read_terms(options: dict[str, Any]) -> dict[str, Any]:
     """Return the contract's fields but for its products and its secret; raise TermsError."""
-    customs = {
-        "customs_description": options["customs_description"],
-        "customs_value_eur": options["customs_value"],
-        "customs_hs_code": options["customs_hs_code"],
-        "customs_shipping_cost_eur": options["customs_shipping_cost"],
-    }
-    return {
-        "account_number": options["account_number"],
-        "parent_account_number": options["parent_account"],
-        "pickup_account_number": options["pickup_account_number"],
-        "label_format": options["label_format"],
-        "commercial_name": terms.checked_name(options["carrier"], options["commercial_name"]),
-        **terms.checked_customs(options["carrier"], customs),
-    }
+    given = {field: options[field] for field in (*TERMS, "label_format")}
+    name = terms.checked_name(options["carrier"], given["commercial_name"])
+    return given | {"commercial_name": name} | terms.checked_customs(options["carrier"], given)
 
 
 def read_secrets(options: dict[str, Any]) -> tuple[accounts.Secret, accounts.Secret]:
