@@ -49,10 +49,6 @@ def code(text: str) -> str:
     return f"`{text}`" if text else ""
 
 
-def statuses() -> str:
-    return table(("status", "meaning"), ((code(status.value), str(status.label)) for status in TrackingStatus))
-
-
 def products() -> str:
     return "\n\n".join(f"**Of {carrier}**\n\n{products_of(carrier)}" for carrier in CARRIERS)
 
@@ -89,19 +85,6 @@ def cause_of_any_carrier(entry: ErrorEntry) -> str:
 
 def errors(found: Iterable[object]) -> str:
     return render_to_string("docs/errors.html", {"errors": found}).strip()
-
-
-def provoked() -> str:
-    rows = ((code(f"..._{suffix}"), *map(code, references.values())) for suffix, references in PROVOKED.items())
-    return table(("code", *(f"reference with {carrier}" for carrier in CARRIERS)), rows)
-
-
-def faults() -> str:
-    rows = (
-        (code(fault.name.upper()), NO_BREAK.join(fault.carriers), "yes" if fault.is_made else "no", fault.does)
-        for fault in FAULTS
-    )
-    return table(("name", "carrier", "bought", "what happens"), rows)
 
 
 def refusals(carrier: str, operation: str) -> str:
@@ -151,24 +134,28 @@ def spoken(period: timedelta) -> str:
     return " ".join(f"{count}{NO_BREAK}{unit}" for count, unit in parts if count) or "at once"
 
 
-def order_fields() -> str:
-    rows = ((code(each.path), *(described(each.carriers[carrier]) for carrier in CARRIERS)) for each in ORDER_FIELDS)
-    return table(("field", *CARRIERS), rows)
-
-
-def journeys() -> str:
-    rows = ((code(name.upper()), ", ".join(step.event for step in way)) for name, way in JOURNEYS.items())
-    return table(("name", "what happens"), rows)
-
-
 TABLES: Mapping[str, Callable[[], str]] = {
-    "statuses": statuses,
+    "statuses": lambda: table(
+        ("status", "meaning"), ((code(status.value), str(status.label)) for status in TrackingStatus)
+    ),
     "products": products,
-    "order-fields": order_fields,
+    "order-fields": lambda: table(
+        ("field", *CARRIERS),
+        ((code(each.path), *(described(each.carriers[carrier]) for carrier in CARRIERS)) for each in ORDER_FIELDS),
+    ),
     "codes": codes,
     "plain-errors": partial(errors, PLAIN_ERRORS.values()),
-    "provoked": provoked,
-    "faults": faults,
+    "provoked": lambda: table(
+        ("code", *(f"reference with {carrier}" for carrier in CARRIERS)),
+        ((code(f"..._{suffix}"), *map(code, references.values())) for suffix, references in PROVOKED.items()),
+    ),
+    "faults": lambda: table(
+        ("name", "carrier", "bought", "what happens"),
+        (
+            (code(fault.name.upper()), NO_BREAK.join(fault.carriers), "yes" if fault.is_made else "no", fault.does)
+            for fault in FAULTS
+        ),
+    ),
     "alpha-purchase": partial(refusals, "alpha", "purchase"),
     "alpha-point": partial(refusals, "alpha", "pickup point"),
     "alpha-cancellation": partial(refusals, "alpha", "cancellation"),
@@ -176,5 +163,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "beta-point": partial(refusals, "beta", "pickup point"),
     "events": events,
     "attempts": attempts,
-    "journeys": journeys,
+    "journeys": lambda: table(
+        ("name", "what happens"),
+        ((code(name.upper()), ", ".join(step.event for step in way)) for name, way in JOURNEYS.items()),
+    ),
 }
