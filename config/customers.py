@@ -74,10 +74,7 @@ class Customer:
         return counts
 
     def erase(self) -> Counts:
-        """Erase all of it, and what an import that runs brings, on record and in the journal, which comes first.
-
-        Raise CustomerError.
-        """
+        """Erase all of it and what a running import brings, on record, first in the journal; raise CustomerError."""
         with transaction.atomic():
             lock_imports(self.shop_id)
         latest = self.find(self.shop_id, self.email)

@@ -38,10 +38,7 @@ def note(shop_id: str, row_ids: Iterable[str]) -> None:
 
 
 def to_repeat() -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield each shop with the parcels and labels that were erased by the journal, and are not. Raise StorageError.
-
-    What an import has brought since its erasure stays.
-    """
+    """Yield each shop's erased parcels and labels that are there again, by no import since; raise StorageError."""
     for shop_id, erased_at in by_shop().items():
         kept = Q(are_texts_erased=False) | Q(customer_email__gt="")  # an import brought him back once before
         parcels = Parcel.objects.for_shop(shop_id).filter(kept).order_by().values_list("id", "imported_at")

@@ -48,10 +48,7 @@ def kinds() -> list[Kind]:
 def apply_retention(
     is_stopping: Callable[[], bool] = lambda: False, *, is_dry_run: bool = False
 ) -> Iterator[tuple[Kind, int]]:
-    """Remove what is too old, and yield each kind with the number removed; begin no kind when stopping.
-
-    Raise StorageError if PDFs can't be removed.
-    """
+    """Remove what is too old, and yield each kind with its number; begin none when stopping. Raise StorageError."""
     now = clock.now()
     for kind in kinds():
         if is_stopping():

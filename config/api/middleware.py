@@ -126,10 +126,7 @@ class Pages:
 
 
 class Forms:
-    """Reads the admin's forms, once, before Django does; answers 400 to a NUL in anything that staff send.
-
-    PostgreSQL fails on a text with a NUL; SQLite does not.
-    """
+    """Reads the admin's forms, once, before Django does; answers 400 to a NUL, on which PostgreSQL would fail."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response

@@ -22,10 +22,7 @@ def begin() -> str:
 
 
 def record(*, route: str | None, method: str, status: int, shop_id: str | None, duration_s: float) -> None:
-    """Log a request on one line and count it, with nothing that the client wrote.
-
-    The route stands for the path, which holds a tracking number; the query is left out.
-    """
+    """Log a request on one line and count it, by its route: nothing of it is what the client wrote."""
     metrics.request_figures(route or "none", method, status).observe(duration_s)
     if route in PROBES and status == HTTPStatus.OK:
         return  # successful probes would fill a quiet log

@@ -1,7 +1,4 @@
-"""Known devices: browsers that have logged in before, which a signed cookie tells, and whose attempts count apart.
-
-Whoever has not logged in from here can use up an address's or a name's attempts, but not those of a known device.
-"""
+"""Known devices: browsers that have logged in before, by a signed cookie; strangers can't use up their attempts."""
 
 import secrets
 from collections.abc import Iterator

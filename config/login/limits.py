@@ -36,10 +36,7 @@ def two_at_a_time(view: Callable[..., Any], *methods: str) -> Callable[..., Any]
 
 
 def count_sender(request: HttpRequest, *, is_attempt: bool) -> None:
-    """Count an attempt, or the page that is asked for; raise LoginRefusedError beyond a limit.
-
-    It counts against a known device alone, else against the address and its network.
-    """
+    """Count an attempt, or a page, of a known device, else of an address and its network; raise LoginRefusedError."""
     kind, times = ("login", 1) if is_attempt else ("login_page", OF_PAGES)
     if device := current_device.get():
         return count(f"{kind}_device", device.id, OF_DEVICE * times)
@@ -50,10 +47,7 @@ def count_sender(request: HttpRequest, *, is_attempt: bool) -> None:
 
 
 def count_user_name(username: str) -> None:
-    """Count an attempt against the name, whether it exists or not; raise LoginRefusedError beyond the limit.
-
-    On its owner's own device it counts against that.
-    """
+    """Count an attempt against a name, known or not, or its owner's own device; raise LoginRefusedError."""
     if device_id := own_device(username):
         count("login_user_device", device_id, OF_DEVICE)
     else:

@@ -12,10 +12,7 @@ from django.utils.translation import gettext, ngettext
 
 
 class LoginRefusedError(ImmediateHttpResponse):
-    """A log-in that is refused, with the page that allauth answers; one that was not looked at says when to try again.
-
-    That is `wait_s` seconds later.
-    """
+    """A log-in that is refused, with the page that allauth answers, and the seconds to wait if it was not looked at."""
 
     response: HttpResponse
 

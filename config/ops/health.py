@@ -1,7 +1,4 @@
-"""Liveness and readiness pages for orchestrators.
-
-They are public, so they show the name and state of each part, and no address, error text or version of a part.
-"""
+"""Liveness and readiness pages for orchestrators: public, so of each part they show its name and state alone."""
 
 import logging
 from collections.abc import Callable

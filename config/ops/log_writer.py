@@ -21,10 +21,7 @@ NO_ROOM, NOT_WRITTEN = "no room", "not written"
 
 
 class LineWriter:
-    """Writes lines to a file descriptor through a queue; counts those that it drops.
-
-    Each process has a thread of its own, which begins with the first line: threads do not survive a fork.
-    """
+    """Writes lines to a file descriptor through a queue, in a thread of each process; counts those that it drops."""
 
     def __init__(self, descriptor: int, max_lines: int = MAX_LINES) -> None:
         self._descriptor = descriptor

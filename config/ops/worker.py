@@ -92,10 +92,7 @@ TASKS: Final = (
 
 
 def work(stop: Event, tasks: tuple[Task, ...] = TASKS) -> None:
-    """Run the tasks until `stop` is set, each in a thread of its own; return when what has begun is done.
-
-    Raise CommandError if the metrics' port is taken.
-    """
+    """Run each task in its thread until `stop` is set and all have ended; raise CommandError for a taken port."""
     if settings.WORK_METRICS_PORT:
         check_port(settings.METRICS_HOST, settings.WORK_METRICS_PORT)  # which would be shared
         metrics.expose_own(settings.METRICS_HOST, settings.WORK_METRICS_PORT)

@@ -33,10 +33,7 @@ ALONG_INDEXES = (
 
 
 class SchemaEditor(DatabaseSchemaEditor):
-    """Gives up where a table stays locked, and skips the second index for LIKE on a column in code point order.
-
-    The first index serves LIKE too.
-    """
+    """Gives up where a table stays locked; LIKE needs no second index of a column in code point order."""
 
     def __enter__(self) -> Self:
         super().__enter__()

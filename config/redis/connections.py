@@ -80,10 +80,7 @@ sentinels_of = cache(Sentinels)
 
 
 class FoundConnection(AbstractConnection):
-    """A connection to the server that is the master when it connects; without sentinels, to a fixed one.
-
-    It keeps its deadline if it has one, else redis-py's timeouts.
-    """
+    """A connection to a fixed server, or to the sentinels' master; keeps its deadline, else redis-py's timeouts."""
 
     def __init__(
         self,

@@ -65,10 +65,7 @@ class CountingRedisCache(RedisCache):
         self.ask(bytes, "PING")
 
     def ask(self, kind: type[Answer], *command: str | int) -> Answer:
-        """Send a command and read its answer, which must be of this type; on any error, drop the connection.
-
-        That includes a server that refuses to count: it may no longer be the master.
-        """
+        """Send a command and read its answer of this type; on any error, as of no master's server, disconnect."""
         try:
             self.connection.send_command(*command)
             answer = self.connection.read_response()

@@ -87,10 +87,7 @@ class ShopForm(forms.ModelForm[Shop]):
 
 @dataclass(frozen=True)
 class Links:
-    """A column with links to a shop's records, limited to those that the user may see.
-
-    The links show no counts: a shop may have millions of parcels.
-    """
+    """A column with links to a shop's records that the user may see, uncounted: a shop may have millions of parcels."""
 
     user: Any
     __name__ = "links"

@@ -94,10 +94,7 @@ def valid_replicated_token(secret: str) -> AccessToken | None:
 
 @cached(TTLCache(maxsize=10_000, ttl=TOKEN_CACHE_TTL_S), lock=Lock(), key=tokens.digest)
 def find(secret: str) -> AccessToken:
-    """Find a token with its shop, and record its use; raise AccessToken.DoesNotExist.
-
-    A mistyped or invented token costs no query.
-    """
+    """Find a token with its shop, an invented one without a query; record its use. Raise AccessToken.DoesNotExist."""
     if not tokens.is_well_formed(secret):
         raise AccessToken.DoesNotExist
     with replicas.shorter_primary_timeout():

@@ -81,10 +81,7 @@ class QuerySerializer(ObjectSerializer):
 
 
 def read_query(request: Request, kind: type[QuerySerializer] = QuerySerializer, **context: Any) -> dict[str, Any]:
-    """Return the values of a query, by default one without parameters; raise ValidationError with every fault.
-
-    `context` is what its fields are read with.
-    """
+    """Return the values of a query, read with this context; raise ValidationError with every fault."""
     parameters = request.query_params
     twice = [name for name, values in parameters.lists() if len(values) > 1]
     values: dict[str, Any] = kind(context={"twice": twice, **context}).run_validation(parameters.dict())

@@ -52,10 +52,7 @@ class KeyInUseError(Exception):
 
 
 def size(service: Service, *, is_test: bool = False) -> int:
-    """Return how many requests a service admits: CARRIER_CONCURRENCY orders, a half for what staff ask.
-
-    Of a service of the sandbox it is a half of that.
-    """
+    """Return how many requests a service admits: CARRIER_CONCURRENCY orders, half for others and for a sandbox."""
     orders: int = settings.CARRIER_CONCURRENCY // (2 if is_test else 1)
     return max(1, orders if service is Service.SHIPPING else orders // 2)
 

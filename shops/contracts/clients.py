@@ -1,7 +1,4 @@
-"""The carriers' clients, one for each carrier and mode in a process, with their connections and circuit breakers.
-
-Those of test shops are built from SANDBOX_URL and from no other address.
-"""
+"""The carriers' clients of a process, one for each carrier and mode; test shops' are made of SANDBOX_URL alone."""
 
 import logging
 from collections.abc import Mapping
@@ -26,10 +23,7 @@ logger = logging.getLogger("carriers.pickup_points")
 
 
 class SharedNetworks:
-    """The networks of the pickup points that one client has shown, in the counter store for all processes.
-
-    Without Redis, or while it is down, each process knows its own only.
-    """
+    """The networks of pickup points that one client has shown; without Redis each process knows its own only."""
 
     def __init__(self, directory: str) -> None:
         self._directory = directory

@@ -25,10 +25,7 @@ class Pace(models.Model):
 
 
 def reserve(name: str, *, count: int, interval: timedelta) -> float:
-    """Reserve the next `count` moments, an interval apart; return the seconds from now to the first.
-
-    A process that dies leaves its moments unused, so the pace is never exceeded.
-    """
+    """Reserve the next `count` moments, an interval apart, used or not; return the seconds from now to the first."""
     with transaction.atomic():
         Pace.objects.get_or_create(name=name, defaults={"next_at": clock.now()})
         pace = Pace.objects.select_for_update().get(name=name)

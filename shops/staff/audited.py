@@ -104,10 +104,7 @@ class AuditedAdmin(ActingAdmin[Row]):
 
 
 def record_search(text: str, shown: Iterable[Shown], *, hits: int, **details: Any) -> AuditEntry:
-    """Add an entry about a search by what it found: what was typed may be a person's or a secret, and is not kept.
-
-    An access token that was typed is named by its id.
-    """
+    """Record a search by what it found, a typed token by its id: what was typed may be a person's or a secret."""
     if token := AccessToken.objects.typed(text):
         return record(Action.SEARCHED, token, kind="token", hits=hits, **details)
     email = text.strip() if "@" in text else ""

@@ -183,10 +183,7 @@ def age_of(*kinds: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Row:
-    """One kind of work: how much of it there is, since when, and the list with all of it.
-
-    Above `LISTED_AT_MOST` both are of some of it, as the list's own count is.
-    """
+    """One kind of work: how much there is, up to `LISTED_AT_MOST`, since when, and the list with all of it."""
 
     name: str
     title: str

@@ -44,10 +44,7 @@ def create(*, shop: Shop, url: str, event_types: Sequence[str] = ()) -> tuple[We
 
 
 def change(endpoint: WebhookEndpoint, *, status: str = "", **values: Any) -> None:
-    """Change an endpoint's `url`, which was checked, or `event_types`; `active` enables or resumes it.
-
-    What waits is due with it, or with a URL.
-    """
+    """Change a checked `url` or `event_types`; `active` enables or resumes. With it, or a URL, what waits is due."""
     has_url = "url" in values
     if has_url and values["url"] != endpoint.url:
         values |= {"failing_since": None, "is_slow": None}  # nothing is known of it yet

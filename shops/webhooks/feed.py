@@ -53,10 +53,7 @@ class Feed:
 
 
 def read(*, shop_id: str, after: Place | None, event_type: str, limit: int) -> Feed:
-    """Return the events after a place, the oldest first; raise ApiError where they are gone.
-
-    An empty place is before all that are kept, None is today's.
-    """
+    """Return the events after a place: all that are kept after an empty one, none after None; raise ApiError."""
     rows = WebhookEvent.objects.for_shop(shop_id)
     scope = scope_of(shop_id)
     last = last_of(rows)

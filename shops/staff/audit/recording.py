@@ -78,10 +78,7 @@ def record(  # noqa: PLR0913 - an entry's facts, by keyword
     shown: Iterable[Shown] = (),
     **details: Any,
 ) -> AuditEntry:
-    """Add an entry about an object, or about the rows that a list showed.
-
-    `changes` maps a field to its old and new value, as JSON has them.
-    """
+    """Add an entry about an object or rows of a list; `changes` are old and new values by field, as JSON has them."""
     actor, rows = current_actor.get(), list(shown)
     if rows:
         details["shown"] = [row.id for row in rows]
