@@ -36,10 +36,7 @@ PUBLIC_FORMS = {
 
 
 class RequestMiddleware:
-    """Adds ``X-Request-Id``, logs each request, and sets the API's headers.
-
-    The API and the probes need nothing of the middleware after this one, which costs 9 % of a look-up's CPU.
-    """
+    """Adds the request's id, log line and API headers; the API skips all that follows, 9 % of a look-up's CPU."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.page = get_response

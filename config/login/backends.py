@@ -10,10 +10,7 @@ from config.login.limits import count_user_name
 
 
 class StaffBackend(ModelBackend):
-    """Django's backend for members of staff only; it counts every attempt of a name first.
-
-    An unknown name costs a hash as well, so that neither the answer nor its time tells the names that exist.
-    """
+    """Django's backend for staff only; each attempt counts first, and costs a hash, so that no name is told."""
 
     def authenticate(self, request: HttpRequest | None, **credentials: Any) -> User | None:  # type: ignore[override]  # by keyword
         if request is not None and "username" in credentials:

@@ -22,10 +22,7 @@ logins = ConcurrencyLimit(2, too_busy)  # one whose password is hashed, and one 
 
 
 def two_at_a_time(view: Callable[..., Any], *methods: str) -> Callable[..., Any]:
-    """Let two log-ins, by these methods, into a view at a time; known devices have places of their own.
-
-    A view is called once the form is read: one that never ends would keep a place.
-    """
+    """Let two log-ins by these methods into a view at a time, their forms read; known devices have own places."""
 
     @wraps(view)
     def limited(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:

@@ -21,10 +21,7 @@ FLUSH_TIMEOUT_S = 2.0  # at the end of the process
 
 
 class Handler(logging.Handler):
-    """Reports each record of level ERROR or above, and what ends a command; part of LOGGING where SENTRY_DSN is set.
-
-    A server's workers make one each, in which the SDK's thread begins with the first report.
-    """
+    """Reports each record of level ERROR or above, and what ends a command; the SDK's thread begins with the first."""
 
     def __init__(self, dsn: str, release: str) -> None:
         super().__init__(logging.ERROR)

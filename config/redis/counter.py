@@ -19,10 +19,7 @@ class JsonSerializer:
 
 
 class CountingRedisCache(RedisCache):
-    """Django's Redis cache, which counts in one command where django-ratelimit would send two, `add` and `incr`.
-
-    Django gives each thread its own instance of a cache, so no two threads share one.
-    """
+    """Django's Redis cache, one for each thread; counts in one command where django-ratelimit would send two."""
 
     def __init__(self, servers: list[str], params: dict[str, Any]) -> None:
         super().__init__(servers, params)
@@ -41,10 +38,7 @@ class CountingRedisCache(RedisCache):
         return pool_class.from_url(self.url, deadline=self.deadline, **options).make_connection()
 
     def count(self, key: str, timeout_s: int) -> int:
-        """Count once; raise redis.RedisError or OSError, no later than the deadline.
-
-        A connection that Redis has closed (by a restart, say) is replaced once; both attempts share the deadline.
-        """
+        """Count once, anew if Redis closed the connection; raise redis.RedisError or OSError by the one deadline."""
         self.deadline.begin()
         full_key = self.make_key(key)
         try:

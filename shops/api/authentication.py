@@ -62,10 +62,7 @@ class ForbiddingBearerAuthentication(BearerAuthentication):
 
 
 def sent_token(environ: Mapping[str, Any]) -> str | None:
-    """Return the bearer token that was sent, well-formed or not; None if there is none.
-
-    The server passes a header that is not ASCII on as an empty one: a token was sent, and can't be read.
-    """
+    """Return the bearer token that was sent, well-formed or not, empty if it is not ASCII; None if there is none."""
     header = environ.get("HTTP_AUTHORIZATION")
     if header == "":
         return ""

@@ -192,10 +192,7 @@ def checked_array(data: Any) -> Any:
 
 
 class ObjectSerializer(serializers.Serializer[Any]):
-    """A JSON object; undeclared fields are dropped.
-
-    Rules between fields are checked even if a field is invalid by itself, so that all faults are reported at once.
-    """
+    """A JSON object without undeclared fields; rules between fields are checked beside faults of the fields."""
 
     default_error_messages = MESSAGES
 

@@ -206,10 +206,7 @@ def client_address(request: HttpRequest) -> str:
 
 
 def forwarded_address(request: HttpRequest) -> Address | None:
-    """Return the address that the outermost trusted proxy reported; None if it is missing or unreadable.
-
-    The server passes a header that is not ASCII on as an empty one.
-    """
+    """Return the address that the outermost trusted proxy reported; None if it is missing, unreadable or not ASCII."""
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
     if not 0 < settings.TRUSTED_PROXIES <= len(forwarded):
         return None

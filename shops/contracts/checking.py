@@ -35,10 +35,7 @@ def check(
     products: Mapping[str, Mapping[str, Any] | None],
     commercial_name: str,
 ) -> Report:
-    """Ask the contract's carrier about each account and its products, as they are or were typed.
-
-    `credentials` are those of the account and of the pickup products' account, which may be the same.
-    """
+    """Ask the carrier about each account and its products, as typed; the pickup account may be the same."""
     asked: dict[Credentials, dict[str, ProductOverride | None]] = {credentials[0]: {}}
     for code, own in products.items():
         account = credentials[PRODUCTS[code].needs_pickup_point]

@@ -114,10 +114,7 @@ def answer(
 def pages(
     queryset: QuerySet[Any], columns: Sequence[Column], record_page: Callable[[Sequence[Row]], None]
 ) -> Iterator[Row]:
-    """Yield all rows, a page at a time, each from where the last one ended.
-
-    They come in the model's own order, made total by the primary key; an index gives it for large tables.
-    """
+    """Yield all rows, a page at a time, each from where the last ended, in the model's order and by key."""
     key = queryset.model._meta.pk.name
     order = [str(name) for name in queryset.model._meta.ordering or [key]]
     order += [] if key in {name.removeprefix("-") for name in order} else [key]

@@ -71,10 +71,7 @@ def rotate(endpoint: WebhookEndpoint) -> str:
 
 
 def revoke(endpoint: WebhookEndpoint) -> bool:
-    """End the endpoint: no delivery is begun after it. False if it was revoked before.
-
-    Two transactions, as a process that writes outcomes down locks deliveries before endpoints.
-    """
+    """End an endpoint, in two transactions as deliveries are locked first; False if it was revoked before."""
     is_revoked = WebhookEndpoint.objects.filter(id=endpoint.id, revoked_at=None).update(revoked_at=Now())
     queued = WebhookDelivery.objects.queued().filter(endpoint=endpoint.id)
     queued.update(state=DeliveryState.DEAD, leased_until=None, last_reason=REVOKED)

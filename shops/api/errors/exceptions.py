@@ -1,7 +1,4 @@
-"""An entry of the table of errors, and the exceptions that carry one to the client.
-
-Views raise it; the OpenAPI description, the guide and the tests quote it.
-"""
+"""An entry of the table of errors, and its exceptions; views raise them, the documents and tests quote them."""
 
 import tomllib
 from collections.abc import Mapping
@@ -15,10 +12,7 @@ from rest_framework.exceptions import APIException, AuthenticationFailed
 
 @dataclass(frozen=True, eq=False)
 class ErrorEntry:
-    """An error: `message` is a template, `example` the facts that fill it in the documentation.
-
-    A name in capitals is sent as the body's `code`.
-    """
+    """An error: `message` is a template, `example` the documents' facts; a name in capitals is the body's `code`."""
 
     name: str
     statuses: tuple[HTTPStatus, ...]

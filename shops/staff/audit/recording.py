@@ -102,10 +102,7 @@ def record(  # noqa: PLR0913 - an entry's facts, by keyword
 
 
 def log(entry: AuditEntry, actor: Actor) -> None:
-    """Tell of an entry outside the database, so that one that is added, or missing, without us can be seen.
-
-    A command's standard error is its operator's, and no part of the log.
-    """
+    """Log an entry, so that one which is added, or missing, without us is seen; a command has no log."""
     if actor.channel == Channel.COMMAND:
         return
     facts = {"entry": entry.pk, "action": str(entry.action), "object_type": entry.object_type}
