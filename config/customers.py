@@ -26,17 +26,8 @@ class CustomerError(CommandError):
     """Nothing was exported or erased, or not all; it says why, as the error of a command and on the page."""
 
 
-@dataclass(frozen=True)
-class Counts:
-    """Numbers of parcels, labels and PDFs."""
-
-    parcels: int
-    labels: int
-    pdfs: int
-
-    @property
-    def lines(self) -> list[str]:
-        return [f"{self.parcels} parcels", f"{self.labels} labels", f"{self.pdfs} PDFs"]
+def lines(parcels: int, labels: int, pdfs: int) -> list[str]:
+    return [f"{parcels} parcels", f"{labels} labels", f"{pdfs} PDFs"]
 
 
 @dataclass(frozen=True)
@@ -60,20 +51,20 @@ class Customer:
         follow(shop_id, parcels, labels)
         return cls(shop_id, email, sorted(parcels), sorted(labels))
 
-    def counts(self) -> Counts:
+    def counts(self) -> list[str]:
         """Count what would be erased; raise CustomerError if it can't be yet."""
         if waiting := label_erasure.not_over(self.labels):
             text = gettext("nothing was changed: settle or decide these labels first: {labels}")
             raise CustomerError(text.format(labels=", ".join(waiting)))
-        return Counts(len(self.parcels), len(self.labels), len(list(label_erasure.with_pdf(self.labels))))
+        return lines(len(self.parcels), len(self.labels), len(list(label_erasure.with_pdf(self.labels))))
 
-    def search(self) -> Counts:
+    def search(self) -> list[str]:
         """Count what would be erased, on record; raise CustomerError if it can't be yet."""
         counts = self.counts()
         self.record(Action.SEARCHED, hits=len(self.parcels) + len(self.labels))
         return counts
 
-    def erase(self) -> Counts:
+    def erase(self) -> list[str]:
         """Erase all of it and what a running import brings, on record, first in the journal; raise CustomerError."""
         with transaction.atomic():
             lock_imports(self.shop_id)
@@ -86,7 +77,7 @@ class Customer:
             raise CustomerError(text.format(error=error)) from None
         return latest.remove()
 
-    def remove(self) -> Counts:
+    def remove(self) -> list[str]:
         """Erase what is not erased yet; raise CustomerError.
 
         PDFs go first, then all rows in one transaction: a run that is killed in between can be repeated, as the rows
@@ -100,9 +91,9 @@ class Customer:
             raise CustomerError(text.format(error=error)) from None
         with transaction.atomic():
             lock_imports(self.shop_id)
-            erased = Counts(parcel_erasure.erase(self.parcels), label_erasure.erase(self.labels), pdfs)
-        self.record(Action.REMOVED, parcels=erased.parcels, labels=erased.labels, pdfs=pdfs)
-        return erased
+            parcels, labels = parcel_erasure.erase(self.parcels), label_erasure.erase(self.labels)
+        self.record(Action.REMOVED, parcels=parcels, labels=labels, pdfs=pdfs)
+        return lines(parcels, labels, pdfs)
 
     def held(self) -> dict[str, Any]:
         """Return all that is held, as JSON has it, on record."""

@@ -44,7 +44,7 @@ def customers(request: HttpRequest) -> HttpResponse:
             context["customer"] = customer = Customer.find(**form.cleaned_data)
             if answer := act(request, customer):
                 return answer
-            context["counts"] = customer.search().lines
+            context["counts"] = customer.search()
         except CustomerError as error:
             form.add_error(None, str(error))
     return TemplateResponse(request, "staff/customers.html", admin.site.each_context(request) | context)
@@ -61,5 +61,5 @@ def act(request: HttpRequest, customer: Customer) -> HttpResponse | None:
         return None
     if not may_erase(request):
         raise PermissionDenied
-    messages.success(request, gettext("Erased: {counts}.").format(counts=", ".join(customer.erase().lines)))
+    messages.success(request, gettext("Erased: {counts}.").format(counts=", ".join(customer.erase())))
     return HttpResponseRedirect(reverse("staff-customers"))

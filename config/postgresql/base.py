@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
-from django.db import models
+from django.db import connection, models
 from django.db.backends.postgresql import base
 from django.db.backends.postgresql.psycopg_any import IsolationLevel
 from django.db.backends.postgresql.schema import DatabaseSchemaEditor
 from django.utils.functional import cached_property
 
 from config.postgresql.connection import AnswerTimeout, Connection, this_thread
-from config.postgresql.hosts import Host, Hosts, hosts_of
+from config.postgresql.hosts import Hosts, hosts_of
 from shops.db.fields import ByCodePoint
 
 # The client's timeout exceeds the server's by this much, so that a server that still works ends the statement itself.
@@ -79,14 +79,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
             params.pop(ours, None)
         is_pooled = params.pop("pgbouncer", False)
         if self.timeout_s and not is_pooled:
-            params["options"] = f"{ALONG_INDEXES} {params.get('options', '')} {server_timeouts(self.timeout_s)}"
+            # For a slow statement, and for a transaction whose client has stopped.
+            slow_ms = int(self.timeout_s * 1000)
+            timeouts = f"-c statement_timeout={slow_ms} -c idle_in_transaction_session_timeout={2 * slow_ms}"
+            params["options"] = f"{ALONG_INDEXES} {params.get('options', '')} {timeouts}"
         return params
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:
         self.isolation_level = IsolationLevel.READ_COMMITTED
         with self.hosts.attempt():
             order = self.hosts.order()
-            connection = Connection.connect(**conn_params | libpq_hosts(order))
+            names, ports = (",".join(each) for each in zip(*order, strict=True))
+            several = {"host": names, "port": ports} if len(order) > 1 else {}  # a single one stays as it is configured
+            connection = Connection.connect(**conn_params | several)
             this_thread.connections.add(connection)
             connection.answer_timeout = self.answer_timeout
             if self.hosts.is_circuit_open:  # a pooler accepts connections even when its server is gone
@@ -140,14 +145,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self.answer_timeout.seconds = usual_s
 
 
-def server_timeouts(timeout_s: float) -> str:
-    """Timeouts kept by the server: for a slow statement, and for a transaction whose client has stopped."""
-    milliseconds = int(timeout_s * 1000)
-    return f"-c statement_timeout={milliseconds} -c idle_in_transaction_session_timeout={2 * milliseconds}"
+@contextmanager
+def planned_for_values() -> Iterator[None]:
+    """Prepare no statement in a block.
 
-
-def libpq_hosts(order: list[Host]) -> dict[str, str]:
-    """Format several hosts for libpq; a single one stays as it was configured."""
-    if len(order) == 1:
-        return {}
-    return {"host": ",".join(name for name, _ in order), "port": ",".join(port for _, port in order)}
+    A statement that is prepared soon has one plan for all values. The best plan of a list depends on them: a status may
+    be that of half the parcels or of none.
+    """
+    held = connection.connection if connection.vendor == "postgresql" else None
+    if held is None:  # a new connection prepares too few statements in a request
+        yield
+        return
+    usual, held.prepare_threshold = held.prepare_threshold, None
+    try:
+        yield
+    finally:
+        held.prepare_threshold = usual

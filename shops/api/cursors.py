@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
 from django.core import signing
-from django.db.models import Model, Q, QuerySet
+from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.request import Request
 
@@ -91,7 +91,9 @@ class Page:
     ) -> dict[str, Any]:
         """Return the page's body: rows by two columns, the highest first; the second tells rows of one list apart."""
         if self.after:
-            rows = rows.filter(is_after(rows.model, columns, self.after))
+            fields = [cast("Field[Any, Any]", rows.model._meta.get_field(name)) for name in columns]
+            values = {field.name: field.to_python(text) for field, text in zip(fields, self.after, strict=True)}
+            rows = rows.filter(after(values, [f"-{name}" for name in columns]))
         found = list(rows.order_by(*(f"-{name}" for name in columns))[: self.limit + 1])
         shown = found[: self.limit]
         last = [getattr(shown[-1], name) for name in columns] if len(found) > self.limit else None
@@ -105,10 +107,3 @@ def read_page(request: Request, kind: type[PageSerializer]) -> Page:
     scope = orjson.dumps([request.path, str(request.user.pk), asked], option=orjson.OPT_SORT_KEYS).decode()
     filters = read_query(request, kind, scope=scope)
     return Page(limit=filters.pop("limit"), after=filters.pop("cursor", None), filters=filters, scope=scope)
-
-
-def is_after(model: type[Model], columns: Sequence[str], place: Place) -> Q:
-    """Return the condition of the rows after a place."""
-    fields = [cast("Field[Any, Any]", model._meta.get_field(name)) for name in columns]
-    values = [field.to_python(text) for field, text in zip(fields, place, strict=True)]
-    return after(dict(zip(columns, values, strict=True)), [f"-{name}" for name in columns])

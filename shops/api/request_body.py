@@ -26,12 +26,7 @@ def sent_body(request: Request) -> Any:
     return request.data
 
 
-def every_field(_path: str, _value: Any) -> bool:
-    """Need each field that is declared."""
-    return True
-
-
-def ignored_header(body: Any, serializer: ObjectSerializer, is_needed: IsNeeded = every_field) -> dict[str, str]:
+def ignored_header(body: Any, serializer: ObjectSerializer, is_needed: IsNeeded = lambda *_: True) -> dict[str, str]:
     """Return the header with the first MAX_NAMED paths, percent-encoded; nothing without one."""
     names = ", ".join(encoded(path) for path in islice(ignored(body, serializer, is_needed), MAX_NAMED))
     return {"Ignored-Fields": names} if names else {}

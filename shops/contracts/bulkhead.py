@@ -84,7 +84,8 @@ class Bulkhead:
         Without a carrier, which is not known yet, the block has a place of the one with most left, at once or not.
         """
         with self._changed:
-            place = Place(carrier_code or self._emptiest(service, is_test=is_test), service, is_test)
+            places = [Place(code, service, is_test) for code in ([carrier_code] if carrier_code else CARRIERS)]
+            place = min(places, key=lambda each: len(self._keys[each]))
             may_wait = size(service, is_test=is_test) * len(CARRIERS) if carrier_code else 0
             if self._must_wait(place, key) and self._waiting[service, is_test] < may_wait:
                 self._wait(place, key)
@@ -117,9 +118,6 @@ class Bulkhead:
     def taken(self) -> int:
         """The number of requests that are under way or wait, each in a thread."""
         return sum(map(len, self._keys.values())) + self.waiting
-
-    def _emptiest(self, service: Service, *, is_test: bool) -> str:
-        return min(CARRIERS, key=lambda code: len(self._keys[Place(code, service, is_test)]))
 
     def _must_wait(self, place: Place, key: Hashable) -> bool:
         return self._is_full(place) and not self._is_in_use(key)

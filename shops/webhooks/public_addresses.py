@@ -50,17 +50,13 @@ def is_public(address: str) -> bool:
         return is_public_v4(ip)
     if ip in NAT64:
         return is_public_v4(IPv4Address(int(ip) & 0xFFFFFFFF))
-    return is_public_v6(ip)
+    # Outside of 2000::/3 are the loopback, the local networks, and the IPv4-mapped and IPv4-compatible addresses.
+    is_unicast = ip in GLOBAL_UNICAST and ip.is_global and ip.scope_id is None
+    return is_unicast and ip not in DOCUMENTATION and not any(ip in each for each in TUNNELS)
 
 
 def is_public_v4(ip: IPv4Address) -> bool:
     return ip.is_global and not ip.is_multicast and not any(ip in network for network in NOT_PUBLIC)
-
-
-def is_public_v6(ip: IPv6Address) -> bool:
-    """Outside of 2000::/3 are the loopback, the local networks, and the IPv4-mapped and IPv4-compatible addresses."""
-    is_unicast = ip in GLOBAL_UNICAST and ip.is_global and ip.scope_id is None
-    return is_unicast and ip not in DOCUMENTATION and not any(ip in each for each in TUNNELS)
 
 
 def check_url(url: str) -> None:

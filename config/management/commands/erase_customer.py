@@ -21,6 +21,5 @@ class Command(base.CustomerCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         customer = Customer.find(options["shop_id"], options["email"])
-        counts = customer.search() if options["dry_run"] else customer.erase()
-        for line in counts.lines:
+        for line in customer.search() if options["dry_run"] else customer.erase():
             self.print(line)

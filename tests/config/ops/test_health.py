@@ -146,7 +146,7 @@ def test_a_hanging_check_delays_no_probe_and_is_not_started_twice(
         release.wait(60)
         return "ok"
 
-    monkeypatch.setattr(health, "check_storage", hang)
+    monkeypatch.setattr(storage, "check", hang)
     monkeypatch.setattr(health, "FRESH_S", 600.0)
     for check in health.checks().values():
         check.start()
