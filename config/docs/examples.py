@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import count, groupby
 
+from django.template.loader import render_to_string
+from django.utils.safestring import mark_safe
 from markdown_it.token import Token
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -35,7 +37,8 @@ def with_choices(tokens: list[Token]) -> Iterator[Token]:
         blocks = list(run)
         examples = split(blocks) if is_code else []
         if len(examples) > 1:
-            yield from choice(examples, next(numbers))
+            context = {"examples": list(map(shown, examples)), "number": next(numbers)}
+            yield Token("html_block", "", 0, content=render_to_string("docs/examples.html", context))
         else:
             yield from blocks
 
@@ -51,21 +54,7 @@ def split(blocks: Sequence[Token]) -> list[list[Token]]:
     return examples
 
 
-def choice(examples: Sequence[Sequence[Token]], number: int) -> Iterator[Token]:
-    languages = [language_of(blocks[0]) for blocks in examples]
-    yield html('<fieldset class="examples">\n<legend>Language</legend>\n')
-    for language in languages:
-        name, state = f"language-{number}", " checked" if language == languages[0] else ""
-        yield html(
-            f'<input type="radio" name="{name}" id="{name}-{language}" value="{language}" autocomplete="off"{state}>'
-            f'<label for="{name}-{language}">{LANGUAGES[language]}</label>\n'
-        )
-    for language, blocks in zip(languages, examples, strict=True):
-        yield html(f'<div class="example" data-language="{language}" data-name="{LANGUAGES[language]}">\n')
-        yield from blocks
-        yield html("</div>\n")
-    yield html("</fieldset>\n")
-
-
-def html(content: str) -> Token:
-    return Token("html_block", "", 0, content=content)
+def shown(blocks: Sequence[Token]) -> dict[str, str]:
+    language = language_of(blocks[0])
+    content = mark_safe("".join(map(code_block, blocks)))  # noqa: S308 - made of our own files
+    return {"language": language, "name": LANGUAGES[language], "blocks": content}
