@@ -140,20 +140,15 @@ class Forms:
         is_public = request.resolver_match is not None and request.resolver_match.view_name in PUBLIC_FORMS
         if not is_public and not request.user.is_staff:
             return redirect_to_login(request.get_full_path(), reverse("admin:login"))
+        # Large forms hold PDFs, and are for staff only; the user is looked up only for one.
+        is_large = bodies.announced_length(request.META) > bodies.MAX_FORM_BYTES and request.user.is_staff
+        limit_bytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE if is_large else bodies.MAX_FORM_BYTES
         try:
-            bodies.receive_form(request, limit_bytes=form_limit_bytes(request), is_public=is_public)
+            bodies.receive_form(request, limit_bytes=limit_bytes, is_public=is_public)
         except ApiError as error:
             return plain_response(error)
         refuse_nul(*words(request.POST))
         return None
-
-
-def form_limit_bytes(request: HttpRequest) -> int:
-    """Allow large forms, which hold PDFs, to staff only; the user is looked up only for a large form."""
-    is_large = bodies.announced_length(request.META) > bodies.MAX_FORM_BYTES
-    if is_large and request.user.is_staff:
-        return settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    return bodies.MAX_FORM_BYTES
 
 
 def refuse_nul(*texts: str) -> None:

@@ -18,7 +18,6 @@ from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.journeys import JOURNEYS
 from parcels.models import TrackingStatus
 from shops.api.errors.coded import CODES
-from shops.api.errors.exceptions import ErrorEntry
 from shops.api.errors.plain import PLAIN_ERRORS
 from shops.webhooks.event_types import EVENT_TYPES
 from shops.webhooks.retries import PAUSES_S
@@ -71,16 +70,12 @@ def codes() -> str:
     """List the error codes; those that differ only in the carrier share an item."""
     groups: dict[tuple[int, str, str], list[str]] = {}
     for entry in CODES.values():
-        groups.setdefault((entry.statuses[0], cause_of_any_carrier(entry), entry.remedy), []).append(entry.name)
+        cause = re.sub(rf"\b({'|'.join(CARRIERS)})\b", "the carrier", entry.cause)
+        groups.setdefault((entry.statuses[0], cause[0].upper() + cause[1:], entry.remedy), []).append(entry.name)
     return errors(
         {"statuses": [status], "codes": names, "cause": cause, "remedy": remedy}
         for (status, cause, remedy), names in groups.items()
     )
-
-
-def cause_of_any_carrier(entry: ErrorEntry) -> str:
-    cause = re.sub(rf"\b({'|'.join(CARRIERS)})\b", "the carrier", entry.cause)
-    return cause[0].upper() + cause[1:]
 
 
 def errors(found: Iterable[object]) -> str:

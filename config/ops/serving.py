@@ -45,7 +45,9 @@ def serve(*, host: str, port: int, workers: int) -> None:
     check_folder()
     check_port(host, port)
     if settings.METRICS_PORT:
-        check_metrics_port(port)
+        if port == settings.METRICS_PORT:  # which the kernel would share
+            raise CommandError(f"METRICS_PORT is the public port {port}: it needs one of its own")
+        check_port(settings.METRICS_HOST, settings.METRICS_PORT)
         prepare_metrics()
     logger.info("service begins", extra={"version": settings.VERSION})
     preload()
@@ -95,13 +97,6 @@ def check_port(host: str, port: int) -> None:
             probe.bind(address)
     except (OSError, OverflowError, UnicodeError) as error:  # the last for a name that no DNS has
         raise CommandError(f"port {port} of {host} can't be used: {error}") from None
-
-
-def check_metrics_port(public_port: int) -> None:
-    """Raise CommandError unless the metrics' port is free, and not the public one, which the kernel would share."""
-    if public_port == settings.METRICS_PORT:
-        raise CommandError(f"METRICS_PORT is the public port {public_port}: it needs one of its own")
-    check_port(settings.METRICS_HOST, settings.METRICS_PORT)
 
 
 def prepare_metrics() -> None:

@@ -131,18 +131,14 @@ class Pool(redis.ConnectionPool):
             return super().from_url(url, **options)
         addresses = tuple(split_host(host, 26379) for host in parts["hosts"].split(","))
         query = parse_qs(parts["query"] or "", strict_parsing=bool(parts["query"]))
+        if not set(query) <= {"sentinel_username", "sentinel_password"}:
+            raise ValueError("only sentinel_username and sentinel_password may follow the master's name")
+        own = {name.removeprefix("sentinel_"): values[-1] for name, values in query.items()}
         credentials = {name: unquote(parts[name]) for name in ("username", "password") if parts[name]}
         return cls(
             connection_class=redis.SSLConnection if parts["tls"] else redis.Connection,
             sentinels=sentinels_of(addresses, unquote(parts["service"])),
-            sentinel_options=options | sentinel_credentials(query),
+            sentinel_options=options | own,
             db=int(parts["db"] or 0),
             **options | credentials,
         )
-
-
-def sentinel_credentials(query: dict[str, list[str]]) -> dict[str, str]:
-    """Read the sentinels' credentials from a URL's query; raise ValueError for other parameters."""
-    if not set(query) <= {"sentinel_username", "sentinel_password"}:
-        raise ValueError("only sentinel_username and sentinel_password may follow the master's name")
-    return {name.removeprefix("sentinel_"): values[-1] for name, values in query.items()}

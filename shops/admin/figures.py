@@ -14,7 +14,11 @@ from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoin
 def panels(request: HttpRequest) -> Iterator[Panel]:
     """Make the panels of those who may see deliveries."""
     if may_view(request, "shops", "webhookdelivery"):
-        yield dead_letters()
+        dead = WebhookDelivery.objects.live().filter(state=DeliveryState.DEAD).order_by()
+        count = dead[: LISTED_AT_MOST + 1].count()
+        link = list_url("shops", "webhookdelivery", state=DeliveryState.DEAD)
+        figure = Figure(capped(count), link, is_bad=bool(count))
+        yield Tile(gettext("Webhook deliveries given up"), figure, gettext("Dead letters that are kept."))
 
 
 def rows(request: HttpRequest) -> Iterator[Row]:
@@ -35,11 +39,3 @@ def rows(request: HttpRequest) -> Iterator[Row]:
         ):
             link = list_url("shops", "carriercontract", credentials=name)
             yield Row(f"contracts-{name}", title, link, **counted(of_contracts, since))
-
-
-def dead_letters() -> Tile:
-    dead = WebhookDelivery.objects.live().filter(state=DeliveryState.DEAD).order_by()
-    count = dead[: LISTED_AT_MOST + 1].count()
-    link = list_url("shops", "webhookdelivery", state=DeliveryState.DEAD)
-    figure = Figure(capped(count), link, is_bad=bool(count))
-    return Tile(gettext("Webhook deliveries given up"), figure, gettext("Dead letters that are kept."))

@@ -17,7 +17,6 @@ from shops.staff.audit.recording import Shown, acting, current_actor, record
 from shops.staff.masking import Row, may_see
 
 if TYPE_CHECKING:
-    from django.contrib.admin.views.main import ChangeList
     from django.db.models import Model
 
 HISTORY = (Action.ADDED, Action.CHANGED, Action.REMOVED)
@@ -49,20 +48,18 @@ class AuditedAdmin(ActingAdmin[Row]):
         return [Shown(str(row.pk), self.customer_of(row)) for row in rows]
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Record a search, and a list of customers' rows that shows them."""
         answer = super().changelist_view(request, extra_context)
         listed = (getattr(answer, "context_data", None) or {}).get("cl")
-        if listed is not None:
-            self.record_list(request, listed)
-        return answer
-
-    def record_list(self, request: HttpRequest, listed: "ChangeList") -> None:
-        """Record a search, and a list of customers' rows that shows them."""
+        if listed is None:
+            return answer
         of = self.opts.label_lower
         shown = self.shown_rows(listed.result_list) if self.are_views_recorded and may_see(request) else []
         if listed.query:
             record_search(listed.query, shown, hits=listed.result_count, of=of)
         elif shown:
             record(Action.LISTED, shown=shown, of=of)
+        return answer
 
     def page_recorder(self, request: HttpRequest, *, file: str) -> Callable[[Sequence[dict[str, Any]]], None]:
         """Return what records a page of a file's rows, if they show customers; it runs when the request is over."""
