@@ -23,10 +23,11 @@ from tests.carriers.support import shipments
 from tests.carriers.support.logs import text_of_records
 from tests.carriers.support.sandbox import order, reset, sandbox_clients
 from tests.carriers.support.servers import LABEL, MULTIPART, always, answer_file, http, once
-from tests.carriers.support.shipments import BOTH, PRODUCT, RECIPIENT, client, shipment
+from tests.carriers.support.shipments import BOTH, LENIENT, PRODUCT, RECIPIENT, client, shipment
+from tests.carriers.test_faults import UNTIL_THE_DEADLINE
 from tests.support.cases import in_one_test
 
-HASTY = Limits(timeout_s=0.5, failure_threshold=10**9)
+HASTY = Limits(timeout_s=0.1, failure_threshold=10**9)
 PARTY = Party(
     first_name="Canarina",
     last_name="Kanarienvogel",
@@ -110,7 +111,7 @@ def test_no_fault_shows_a_secret_or_an_address(
     reset(sandbox)
     caplog.clear()
     carrier = account.partition(" ")[0]
-    client = sandbox_clients(sandbox, HASTY)[carrier]
+    client = sandbox_clients(sandbox, HASTY if fault in UNTIL_THE_DEADLINE else LENIENT)[carrier]
     with caplog.at_level(logging.DEBUG):
         arm(sandbox, fault, carrier=carrier, count=1, delay_s=0.01 if fault == "slow" else None)
         buy(client, canary(carrier), CREDENTIALS[account])

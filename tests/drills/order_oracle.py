@@ -2,20 +2,19 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 Json = dict[str, Any]
 
 # Letters that no accent is taken off of.
-SPELLED = {"Œ": "Oe", "œ": "oe", "ß": "ss", "Ø": "O", "ø": "o", "Ł": "L", "ł": "l", "Æ": "Ae", "æ": "ae"}
-SPELLED |= dict(zip("ΩΑθήναж東京", "O A th i n a zh Dong Jing".split(), strict=True))
+SPELLED = {"Œ": "Oe", "œ": "oe", "ß": "ss", "Ø": "O", "ø": "o", "Ł": "L", "ł": "l", "Æ": "Ae", "æ": "ae", "Đ": "D"}
+SPELLED |= dict(zip("ΩΑθήναμж東京", "O A th i n a m zh Dong Jing".split(), strict=True))
 # What keyboards and web forms write for plain punctuation, which beta is sent.
-PLAIN = {"\u2019": "'", "\u2013": "-", "\u2014": "-", "\u00a0": " "}
-
+PLAIN = dict(zip("\u2018\u2019\u201c\u201d\u2010\u2013\u2014\u00a0", "''\"\"--- ", strict=True))
 
 LABEL_ID = "the label's id"  # stands for it
+UNPRINTABLE = "?" * 99  # stands for a text that beta has no letters for: longer than any field
 
 
 @dataclass
@@ -31,6 +30,10 @@ class Expected:
             self.refused.add(path)
         return text
 
+    def required(self, path: str, text: str, length: int) -> str:
+        """Return a text that fits and says something, or note the refusal of its field."""
+        return self.text(path, text or "?" * (length + 1), length)
+
     def put(self, prefix: str, values: Json) -> None:
         """Add what is not empty, as an empty child is left out."""
         self.values |= {f"{prefix}{name}": value for name, value in values.items() if value not in ("", None)}
@@ -43,7 +46,7 @@ def is_latin(text: str) -> bool:
 def spelled(text: str) -> str:
     """Spell accents, ligatures and other scripts out in ASCII letters."""
     plain = "".join(SPELLED.get(char, char) for char in unicodedata.normalize("NFC", text))
-    return "".join(char for char in unicodedata.normalize("NFD", plain) if not unicodedata.combining(char))
+    return "".join(char for char in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(char))
 
 
 def to_alpha(text: str) -> str:
@@ -55,14 +58,11 @@ def to_alpha(text: str) -> str:
 
 
 def to_beta(text: str) -> str:
-    """As typed, on one line, in composed letters and plain punctuation."""
+    """As typed, on one line, in composed letters and plain punctuation: Latin letters and the symbols of Latin-1."""
     composed = unicodedata.normalize("NFC", text)
-    return " ".join("".join(PLAIN.get(char, char) for char in composed).split())
-
-
-def can_beta_print(text: str) -> bool:
-    """Latin letters, and the symbols of Latin-1."""
-    return all(char <= "\xff" or (char.isalpha() and is_latin(char)) for char in to_beta(text))
+    typed = " ".join("".join(PLAIN.get(char, char) for char in composed).split())
+    can_be_printed = all(char <= "\xff" or (char.isalpha() and is_latin(char)) for char in typed)
+    return typed if can_be_printed else UNPRINTABLE
 
 
 def folded(text: str, length: int) -> list[str]:
@@ -80,31 +80,14 @@ def folded(text: str, length: int) -> list[str]:
 def two_lines(expected: Expected, path: str, street: str, more: str, length: int, *, is_one: bool = False) -> list[str]:
     """Return the lines of an address: the street, folded into the second line, before what is given there."""
     lines = folded(street, length)
-    if len(lines) > (1 if is_one else 2) or any(len(line) > length for line in lines):
-        expected.refused.add(f"{path}.address1")
-    first, rest = lines[0], " ".join(lines[1:])
-    if is_one:
-        return [expected.text(f"{path}.address2", f"{first} {more}".strip(), length), ""]
     expected.text(f"{path}.address2", more, length)
-    return [first, expected.text(f"{path}.address2", f"{rest} {more}".strip(), length) if more else rest]
-
-
-def not_printable(body: Json) -> Iterator[str]:
-    """Yield the paths of the texts that beta has no letters for."""
-    is_at_point = "pickupPointCode" in body
-    for path in ("originAddress", "destinationAddress"):
-        for name, value in body[path].items():
-            is_the_point_s = is_at_point and path == "destinationAddress" and name in PLACE
-            if isinstance(value, str) and not is_the_point_s and not can_beta_print(value):
-                yield f"{path}.{name}"
-    if not can_beta_print(body.get("reference", "")):
-        yield "reference"
-    for index, parcel in enumerate(body["parcels"]):
-        if not can_beta_print(parcel.get("reference", "")):
-            yield f"parcels[{index}].reference"
-
-
-PLACE = ("company", "address1", "address2", "city", "zip", "countryCode")
+    if not street or len(lines) > (1 if is_one else 2) or any(len(line) > length for line in lines):
+        expected.refused.add(f"{path}.address1")
+        return ["", ""]
+    if is_one:
+        return [expected.text(f"{path}.address2", f"{street} {more}".strip(), length), ""]
+    rest = " ".join(lines[1:])
+    return [lines[0], expected.text(f"{path}.address2", f"{rest} {more}".strip(), length) if more else rest]
 
 
 # --- alpha ---
@@ -123,9 +106,8 @@ def alpha(body: Json) -> list[Expected]:
 def alpha_party(whole: Expected, body: Json, path: str, prefix: str, *, is_at_point: bool = False) -> None:
     address = body[path]
     text = {name: to_alpha(value) for name, value in address.items()}
-    person = f"{text['firstName']} {text['lastName']}".strip()
-    if len(person) > 100:
-        whole.refused |= {f"{path}.firstName", f"{path}.lastName"}
+    longer = "firstName" if len(text["firstName"]) > len(text["lastName"]) else "lastName"
+    person = whole.required(f"{path}.{longer}", f"{text['firstName']} {text['lastName']}".strip(), 100)
     whole.put(prefix, alpha_phone(address) | {"Email": address.get("email", "")})
     if is_at_point:
         # Phone, mobile and e-mail are the customer's at a relay.
@@ -135,9 +117,10 @@ def alpha_party(whole: Expected, body: Json, path: str, prefix: str, *, is_at_po
     first, second = two_lines(whole, path, text["address1"], text.get("address2", ""), 38)
     names = {"Name": company, "Name2": person} if company else {"Name": person}
     place = {
+        "ContactName": person,
         "Adress1": first,
         "Adress2": second,
-        "City": whole.text(f"{path}.city", text["city"], 50),
+        "City": whole.required(f"{path}.city", text["city"], 50),
         "ZipCode": text["zip"],
         "Country": address["countryCode"],
     }
@@ -170,18 +153,14 @@ def alpha_parcel(whole: Expected, body: Json, rank: int, *, is_at_point: bool) -
 
 def beta(body: Json) -> list[Expected]:
     """Return what beta is sent of each parcel."""
-    whole = Expected(refused=set(not_printable(body)))
+    whole = Expected()
     words = body["destinationAddress"].get("instructions", "")
     is_at_point = "pickupPointCode" in body
     beta_party(whole, body, "originAddress", "letter.sender.address.")
     beta_party(whole, body, "destinationAddress", "letter.addressee.address.", is_at_point=is_at_point)
     said = " ".join(re.sub(r"[^A-Za-z0-9]", " ", spelled(words)).split())
-    if is_latin(words):  # every other symbol is a space there
-        whole.refused.discard("destinationAddress.instructions")
-    else:
-        whole.refused.add("destinationAddress.instructions")
+    said = whole.text("destinationAddress.instructions", said if is_latin(words) else UNPRINTABLE, 35)
     cents = round(body["insuredValue"] * 100) if "insuredValue" in body else None
-    said = whole.text("destinationAddress.instructions", said, 35)
     whole.put("letter.parcel.", {"instructions": said, "insuranceValue": cents})
     printing = "PDF_A4_300dpi" if body.get("labelFormat") == "A4" else "PDF_10x15_300dpi"
     whole.put("outputFormat.", {"outputPrintingType": printing})
@@ -198,17 +177,24 @@ def beta_party(whole: Expected, body: Json, path: str, prefix: str, *, is_at_poi
     whole.put(prefix, person | beta_phone(address) | {"email": address.get("email", "")})
     if is_at_point:
         return
+    company = whole.text(f"{path}.company", text.get("company", ""), 35)
     is_one = path == "destinationAddress" and address["countryCode"] in {"BE", "CH"}
-    first, second = two_lines(whole, path, text["address1"], text.get("address2", ""), 35, is_one=is_one)
+    street, more = text["address1"], text.get("address2", "")
+    if len(more) > 35 and street not in ("", UNPRINTABLE):
+        street = "-"  # its own length is told of later
+    first, second = two_lines(whole, path, street, more, 35, is_one=is_one)
     place = {
-        "companyName": whole.text(f"{path}.company", text.get("company", ""), 35),
+        "companyName": company,
         "line2": first,
         "line3": second,
-        "city": whole.text(f"{path}.city", text["city"], 35),
+        "city": whole.required(f"{path}.city", text["city"], 35),
         "zipCode": text["zip"],
         "countryCode": address["countryCode"],
     }
     whole.put(prefix, place)
+    is_nobody = not company and not all(person.values())
+    if is_nobody and not any(each.startswith(path) for each in whole.refused):
+        whole.refused.add(f"{path}.lastName")
 
 
 def beta_phone(address: Json) -> Json:
