@@ -7,7 +7,6 @@ calls ok what is refused is a miss; there are neither in the sandbox, whose worl
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,11 +15,10 @@ from carriers.sandbox.pickup_points import POINTS
 from tests.drills.environment import environment
 from tests.drills.options import read_options
 from tests.drills.printing import exit_code, say
-from tests.drills.random_orders import Generator
+from tests.drills.random_orders import Ask, Generator
 from tests.support.paths import SHIPMENTS
 
 Json = dict[str, Any]
-Ask = Callable[[str, Json], tuple[int, Json]]  # path and body; status and body
 CHECK = f"{SHIPMENTS}/check"
 CUSTOMS = {
     "items": [{"description": "Books", "quantity": 1, "unitValue": 10, "weight": 0.05, "hsCode": "490199"}],

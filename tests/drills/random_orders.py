@@ -7,14 +7,17 @@ and which field is named, is what `tests.drills.order_oracle` says. It prints ho
 import random
 import sys
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
-from tests.drills.environment import Environment, environment
+from tests.drills.environment import environment
 from tests.drills.options import read_options
 from tests.drills.order_oracle import LABEL_ID, ORACLES, Expected, Json
 from tests.drills.printing import exit_code, say
-from tests.support.http import Answer, call
+from tests.support.http import call
 from tests.support.paths import SHIPMENTS
+
+Ask = Callable[[str, Json], tuple[int, Json]]  # path and body; status and body
 
 LETTERS = "abcdefghijklmnoprstuvwxyzABCDEFGHIJKLMNOPRSTUVWXYZ0123456789éèçüñÉŒœßŁłØø"
 MARKS = (
@@ -125,12 +128,12 @@ def faults_of(request: Json, expected: Json, names: set[str]) -> list[str]:
     ]
 
 
-def refusal_faults(answer: Answer, expected: list[Expected], body: Json) -> list[str]:
+def refusal_faults(status: int, answer: Json, expected: list[Expected], body: Json) -> list[str]:
     """An order that is expected to be refused is a 400 that names one of the fields; the raw limits come first."""
     refused = set().union(*(each.refused for each in expected)) | too_long(body)
-    message = answer.body.get("message", "")
-    if answer.status != 400:
-        return [f"{answer.outcome} {message}, though {sorted(refused)} are to be refused"]
+    message = answer.get("message", "")
+    if status != 400:
+        return [f"{status} {message}, though {sorted(refused)} are to be refused"]
     return [] if any(path in message for path in refused) else [f"400 {message}, not {sorted(refused)}"]
 
 
@@ -145,16 +148,6 @@ def too_long(body: Json) -> set[str]:
     return own | ({"reference"} if len(body.get("reference", "")) > most else set())
 
 
-def requests_of(env: Environment, answer: Answer) -> list[Json]:
-    """Return the request of each parcel of a label, as the carrier received it; alpha has one for all."""
-    rows = call(env.sandbox_port, "GET", f"/ledger?reference={answer.body['id']}").body
-    parcels = [
-        call(env.sandbox_port, "GET", f"/ledger/parcel?tracking_number={row['tracking_number']}").body["request"]
-        for row in rows
-    ]
-    return [of_parcel(request, rank) for rank, request in enumerate(parcels)]
-
-
 def of_parcel(request: Json, rank: int) -> Json:
     """Return a request with one parcel's own structures of alpha's lists."""
     own = {
@@ -165,18 +158,18 @@ def of_parcel(request: Json, rank: int) -> Json:
     return request | own
 
 
-def check(env: Environment, body: Json, answer: Answer) -> tuple[str, list[str]]:
+def check(body: Json, status: int, answer: Json, received: Callable[[str], list[Json]]) -> tuple[str, list[str]]:
     """Return how an order ended, and what is wrong with that."""
     carrier, expected = body["carrierCode"], ORACLES[body["carrierCode"]](body)
     if any(each.refused for each in expected) or too_long(body):
-        return "refused", refusal_faults(answer, expected, body)
-    if answer.status != 201:
-        return "wrong", [f"{answer.outcome} {answer.body.get('message')}, though nothing is to be refused"]
+        return "refused", refusal_faults(status, answer, expected, body)
+    if status != 201:
+        return "wrong", [f"{status} {answer.get('message')}, though nothing is to be refused"]
     names = OPTIONAL[carrier] - (POINT[carrier] if "pickupPointCode" in body else set())
     faults = []
-    for request, each in zip(requests_of(env, answer), expected, strict=True):
-        ids = {name: answer.body["id"] for name, value in each.values.items() if value == LABEL_ID}
-        faults += faults_of(request, each.values | ids, names)
+    for rank, (request, each) in enumerate(zip(received(answer["id"]), expected, strict=True)):
+        ids = {name: answer["id"] for name, value in each.values.items() if value == LABEL_ID}
+        faults += faults_of(of_parcel(request, rank), each.values | ids, names)
     return "bought", faults
 
 
@@ -215,26 +208,35 @@ POINT = {
 }
 
 
-def run(env: Environment, orders: int, seed: int) -> list[str]:
-    """Order them all, print how they ended, and return what is wrong."""
+def run(ask: Ask, received: Callable[[str], list[Json]], orders: int, seed: int) -> tuple[Counter[str], list[str]]:
+    """Order; return how that ended, and what is wrong. `received` returns the requests of a label's parcels."""
     generator, ends, faults = Generator(seed), Counter[str](), []
-    with env.served() as (port, _):
-        for number in range(orders):
-            body = generator.order(number)
-            answer = env.ask(port, "POST", SHIPMENTS, body)
-            end, found = check(env, body, answer)
-            ends[f"{body['carrierCode']} {end}"] += 1
-            faults += [f"{body['orderId']} {body['productCode']}: {fault}" for fault in found]
-    for end, count in sorted(ends.items()):
-        say(end, f"{count:,}")
-    say("differences from the oracle", len(faults))
-    return faults
+    for number in range(orders):
+        body = generator.order(number)
+        end, found = check(body, *ask(SHIPMENTS, body), received)
+        ends[f"{body['carrierCode']} {end}"] += 1
+        faults += [f"{body['orderId']} {body['productCode']}: {fault}" for fault in found]
+    return ends, faults
 
 
 def main() -> None:
     options = read_options(__doc__, orders=2_000, seed=25, database="sqlite")
-    with environment(options.database, {}) as env:
-        sys.exit(exit_code(run(env, options.orders, options.seed)))
+    with environment(options.database, {}) as env, env.served() as (port, _):
+
+        def ask(path: str, body: Json) -> tuple[int, Json]:
+            answer = env.ask(port, "POST", path, body)
+            return answer.status, answer.body
+
+        def received(label_id: str) -> list[Json]:
+            rows = call(env.sandbox_port, "GET", f"/ledger?reference={label_id}").body
+            paths = [f"/ledger/parcel?tracking_number={row['tracking_number']}" for row in rows]
+            return [call(env.sandbox_port, "GET", path).body["request"] for path in paths]
+
+        ends, faults = run(ask, received, options.orders, options.seed)
+    for end, count in sorted(ends.items()):
+        say(end, f"{count:,}")
+    say("differences from the oracle", len(faults))
+    sys.exit(exit_code(faults))
 
 
 if __name__ == "__main__":

@@ -33,12 +33,6 @@ def test_many_requests_with_one_key_at_once_buy_one_label() -> None:
     assert "0 faults" in run("tests.drills.concurrency", "--keys", "4")
 
 
-@pytest.mark.any_database
-def test_what_random_orders_say_reaches_the_carriers_as_their_pages_have_it() -> None:
-    output = run_module("tests.drills.random_orders", "--orders", "60")
-    assert re.search(r"differences from the oracle +0\n", output), output
-
-
 @pytest.mark.real_services
 def test_with_both_carriers_hanging_every_look_up_is_answered_and_excess_labels_are_refused_quickly() -> None:
     options = ["--what", "both", "--seconds", "1", "--threads", "8", "--concurrency", "1", "--clients", "12"]
@@ -64,7 +58,7 @@ def test_processes_that_deliver_and_a_receiver_that_are_killed_lose_no_event_and
 
 @pytest.mark.real_services
 def test_a_receiver_that_is_down_for_three_days_gets_everything_in_order() -> None:
-    output = run("tests.drills.webhooks.down", "--pace", "10000", "--subjects", "20")
+    output = run("tests.drills.webhooks.down", "--pace", "40000", "--subjects", "20")
     assert "100 events, 100 received, 0 given up, 0 subjects not complete and in order" in output
 
 

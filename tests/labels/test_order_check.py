@@ -10,7 +10,8 @@ from carriers.sandbox.routes import PATHS
 from labels.models import ShippingLabel
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
-from tests.drills.order_trials import run
+from tests.drills import order_trials, random_orders
+from tests.drills.random_orders import Ask
 from tests.labels.conftest import Sandbox, assert_coded
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import ACCOUNT, Json, order, post, weighing
@@ -289,11 +290,26 @@ def test_only_what_is_no_object_is_a_400(asker: Caller, body: bytes, message: st
     assert response.json()["message"].startswith(message)
 
 
-def test_a_check_says_what_a_purchase_says(buyer: Caller, sandbox: Sandbox) -> None:
-    def ask(path: str, body: Any) -> tuple[int, dict[str, Any]]:
+@pytest.fixture
+def ask(buyer: Caller) -> Ask:
+    def ask(path: str, body: Json) -> tuple[int, Json]:
         response = post(buyer, body, path=path)
         return response.status_code, response.json()
 
-    ends, faults = run(ask, orders=60, seed=30)
+    return ask
+
+
+def test_a_check_says_what_a_purchase_says(ask: Ask) -> None:
+    ends, faults = order_trials.run(ask, orders=60, seed=30)
     assert faults == []
     assert len(ends) > 2
+
+
+@pytest.mark.any_database
+def test_what_random_orders_say_reaches_the_carriers_as_their_pages_have_it(ask: Ask, sandbox: Sandbox) -> None:
+    def received(label_id: str) -> list[Json]:
+        return [dict(sandbox.server.parcel(each.tracking_number).request) for each in sandbox.made(label_id)]
+
+    ends, faults = random_orders.run(ask, received, orders=60, seed=25)
+    assert faults == []
+    assert set(ends) == {f"{carrier} {end}" for carrier in ACCOUNT for end in ("bought", "refused")}
