@@ -88,7 +88,8 @@ def test_wrong_credentials_are_refused(sandbox: SandboxServer, code: str, creden
 
 
 @pytest.mark.parametrize(
-    ("code", "text"), [("30000", "Wrong credentials"), ("50031", "Invalid parcel number"), ("1", "temporarily unavailable")]
+    ("code", "text"),
+    [("30000", "Wrong credentials"), ("50031", "Invalid parcel number"), ("1", "temporarily unavailable")],
 )
 def test_an_armed_code_comes_in_its_own_words(sandbox: SandboxServer, code: str, text: str) -> None:
     arm(sandbox, code, carrier="beta", operation="generateBordereauByParcelsNumbers")
