@@ -147,11 +147,13 @@ def defer(label: ShippingLabel) -> None:
 def repeat(label: ShippingLabel, *, was_interrupted: bool) -> None:
     """Repeat a cancellation, for an hour from its request; after that it waits for a person.
 
-    One that was interrupted may have been carried out: no refusal says any more that the label stays bought.
+    One that was interrupted may have been carried out: no refusal says any more that the label stays bought, nor does a
+    parcel that the carrier has of another one.
     """
     if was_interrupted and CARRIERS[label.carrier_code].bills_unused_labels:
         end(label, Event.CANCEL_UNANSWERED)
-    if parcels.is_handed_in(label):
+    handed_in = parcels.handed_in(label)
+    if handed_in and (label.state != LabelState.CANCEL_UNKNOWN or handed_in == set(label.tracking_numbers)):
         kept(label, Event.HANDED_IN, HANDED_IN)
     elif not label.is_cancellation_overdue:
         try:

@@ -65,7 +65,12 @@ def numbers_of(label: ShippingLabel, numbers: Collection[str]) -> QuerySet[Track
 
 def is_handed_in(label: ShippingLabel) -> bool:
     """Tell if the carrier has reported that it has one of the label's parcels."""
-    return has_moved(events_of(numbers_of(label, label.tracking_numbers)))
+    return bool(handed_in(label))
+
+
+def handed_in(label: ShippingLabel) -> set[str]:
+    """Return the label's numbers of which the carrier has reported that it has the parcel."""
+    return {event.number for event in events_of(numbers_of(label, label.tracking_numbers)) if has_moved([event])}
 
 
 def release_numbers(label: ShippingLabel, cancelled: Collection[str]) -> None:

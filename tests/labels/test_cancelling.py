@@ -4,7 +4,9 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
+from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
@@ -16,6 +18,7 @@ from tests.labels.orders import PRODUCT, order, post, weighing
 from tests.shops.commands import run_here
 from tests.support.api import Caller, assert_error
 from tests.support.paths import SHIPMENTS
+from tests.support.tracking import record
 
 NOT_BOUGHT = [LabelState.PURCHASING, LabelState.FAILED, LabelState.INCOMPLETE, LabelState.UNKNOWN]
 
@@ -156,3 +159,22 @@ def test_the_command_tells_a_shell(transactional_db: None, own: Caller) -> None:
     assert run_here("cancel_label", label.id) == (0, "", f"Label {label.id} is cancelled.\n")
     code, out, err = run_here("cancel_label", label.id)
     assert (code, out, err) == (1, "", f"CommandError: LABEL_ID: {label.id} was cancelled before\n")
+
+
+def test_a_parcel_that_is_handed_in_says_nothing_of_another_that_may_be_cancelled(
+    buyer: Caller, sandbox: Sandbox
+) -> None:
+    label = bought(buyer, parcels=2)
+    sandbox.arm("closemade", operation=CANCEL, count=1)
+    cancel(label.id)
+    cancelled, other = sandbox.made()
+    assert (row().state, sandbox.is_cancelled(cancelled)) == (LabelState.CANCEL_UNKNOWN, True)
+    sandbox.server.state.ledger.collect("alpha", other.tracking_number)
+    moved = TrackingEvent(other.tracking_number, "SC", timezone.now(), "Carrier's text", "PARIS", Status.IN_TRANSIT)
+    record(label.id, [TrackingAnswer(other.tracking_number, True, (moved,))], outcome="known", now=timezone.now())
+    pass_time(600)
+    reconcile()
+    assert row().state == LabelState.CANCEL_UNKNOWN
+    pass_time(3601)
+    assert reconcile() == {LabelState.CANCEL_UNKNOWN: 1}
+    assert list(ShippingLabel.objects.needing_decision()) == [row()]
