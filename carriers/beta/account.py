@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, Final
 
 from carriers.beta.answers import OK, check_status, document_in, document_of, objects_of, string_of
@@ -29,6 +29,7 @@ MAX_SITES: Final = 20
 DELIVERY: Final = "getDateLivraison"
 COUNTRY: Final = "FR"  # the only one whose days are known
 PROMISED: Final = "OK"
+SUNDAY: Final = 6
 _DEPOT: Final = re.compile(r"[0-9A-Za-z]{1,10}")
 _DAY: Final = "%d/%m/%Y"
 
@@ -81,7 +82,12 @@ def depot_of(document: Mapping[str, Any]) -> str:
 
 
 def delivery_message(zip_code: str, depot: str, day: date, credentials: Credentials) -> dict[str, Any]:
-    """Return the request for the day of arrival of a parcel that is handed in on a day."""
+    """Return the request for the day of arrival of a parcel that is handed in on a day, of a Sunday on the Monday.
+
+    The carrier promises nothing for a day that is not worked.
+    """
+    if day.weekday() == SUNDAY:
+        day += timedelta(days=1)
     return {
         "credentials": login(credentials) | own_number(credentials, "partnerClientCode"),
         "data": {"zipCodeDest": zip_code, "regateDepart": depot, "depositDate": day.isoformat()},

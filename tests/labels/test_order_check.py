@@ -262,6 +262,14 @@ def test_the_day_of_arrival_is_the_carriers_promise(asker: Caller, product_code:
         assert today < date.fromisoformat(delivery["earliest"]) <= today + timedelta(days=7)
 
 
+def test_what_is_handed_in_on_a_sunday_is_promised_from_monday_on(asker: Caller) -> None:
+    """The carrier is asked about a working day."""
+    today = datetime.now(PARIS).date()
+    sunday = today + timedelta(days=6 - today.weekday())
+    delivery = check(asker, order("beta", shipDate=sunday.isoformat()))["delivery"]
+    assert date.fromisoformat(delivery["earliest"]) > sunday + timedelta(days=1)
+
+
 def test_customs_are_required_where_a_border_is_crossed(asker: Caller) -> None:
     assert check(asker, order("beta_domicile_signature_outre_mer"))["customsRequired"] is True
     assert check(asker, order("beta"))["customsRequired"] is False
