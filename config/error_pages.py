@@ -1,4 +1,4 @@
-"""The admin's 400, 403 and 404 pages for staff; others get Django's plain ones."""
+"""The admin's 400, 403 and 404 pages for staff, and that of an outdated form; others get Django's plain ones."""
 
 from http import HTTPStatus
 
@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from django.views import defaults
 
 from config.api.policies import ADMIN, is_served
+from config.login.refused import rendered
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -31,6 +32,15 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
         return defaults.page_not_found(request, exception)
     text = gettext("There is nothing here: the address is wrong, or the object was deleted.")
     return error_page(request, HTTPStatus.NOT_FOUND, gettext("Page not found"), text)
+
+
+def outdated_form(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Answer a form whose token is not the session's, as of a page that stayed open over a log-in."""
+    title = gettext("The page is out of date")
+    text = gettext("Somebody logged in or out after it was opened. Nothing was changed: reload it and try again.")
+    if is_for_staff(request):
+        return error_page(request, HTTPStatus.FORBIDDEN, title, text)
+    return HttpResponse(rendered(title, text), status=HTTPStatus.FORBIDDEN, headers={"Cache-Control": "no-store"})
 
 
 def is_for_staff(request: HttpRequest) -> bool:

@@ -53,6 +53,7 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
+CSRF_FAILURE_VIEW = "config.error_pages.outdated_form"
 APPEND_SLASH = False  # a trailing slash is an unknown path
 TEMPLATES = [
     {
