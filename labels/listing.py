@@ -19,25 +19,12 @@ COLUMNS: Final = (
 class LabelQuerySerializer(PageSerializer):
     """The query of the list; all filters that are given apply."""
 
-    orderId = TextParameter(
-        source="order_id", max_length=255, help_text="The order's `orderId`, compared exactly: all labels of the order."
-    )
-    reference = TextParameter(
-        max_length=MAX_REFERENCE_LENGTH, help_text="The order's `reference`, compared exactly; not that of one parcel."
-    )
-    trackingNumber = TextParameter(
-        source="tracking_number", max_length=MAX_NUMBER_LENGTH, help_text="The tracking number of any of its parcels."
-    )
-    carrierCode = ChoiceParameter(CARRIER_CODES, source="carrier_code", help_text="The carrier.")
-    createdFrom = MomentParameter(
-        source="created_at__gte",
-        help_text="The first moment: ISO 8601 with an offset, or a day, which begins at midnight in Paris.",
-    )
-    createdTo = MomentParameter(
-        source="created_at__lt",
-        is_end=True,
-        help_text="The moment after the last one: ISO 8601 with an offset; or a day, which is the last, in Paris.",
-    )
+    orderId = TextParameter(source="order_id", max_length=255)
+    reference = TextParameter(max_length=MAX_REFERENCE_LENGTH)
+    trackingNumber = TextParameter(source="tracking_number", max_length=MAX_NUMBER_LENGTH)
+    carrierCode = ChoiceParameter(CARRIER_CODES, source="carrier_code")
+    createdFrom = MomentParameter(source="created_at__gte")
+    createdTo = MomentParameter(source="created_at__lt", is_end=True)
 
 
 def rows(*, shop_id: str, filters: dict[str, Any]) -> ShippingLabelQuerySet:

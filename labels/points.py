@@ -56,37 +56,14 @@ class WeightParameter(StringField):
 class PointQuerySerializer(QuerySerializer):
     """Where, and for which parcel, points are searched for."""
 
-    productCode = ChoiceParameter(
-        PICKUP_PRODUCTS, source="product_code", required=True, help_text="A product that goes to pickup points."
-    )
-    zip = TextField(max_length=20, help_text="The customer's postal code, as the country writes it.")
-    city = TextField(max_length=50, help_text="The customer's town; alpha goes by it where the postal code disagrees.")
-    countryCode = CountryField(
-        source="country_code",
-        required=False,
-        default=DEFAULT_COUNTRY,
-        help_text=f"The country's ISO 3166-1 alpha-2 code, {DEFAULT_COUNTRY} by default.",
-    )
-    address1 = TextField(
-        required=False,
-        default="",
-        max_length=200,
-        help_text="Street and number. Without them distances begin at the town, or are not known.",
-    )
-    weight = WeightParameter(
-        source="weight_kg",
-        required=False,
-        default=None,
-        help_text="The heaviest parcel's weight in kilograms, at most what the product takes.",
-    )
-    shipDate = DateField(
-        source="ship_on",
-        required=False,
-        help_text="The day that the parcels are handed in, today by default.",
-    )
-    limit = WholeNumberParameter(
-        min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT, help_text="The most points to answer."
-    )
+    productCode = ChoiceParameter(PICKUP_PRODUCTS, source="product_code", required=True)
+    zip = TextField(max_length=20)
+    city = TextField(max_length=50)
+    countryCode = CountryField(source="country_code", required=False, default=DEFAULT_COUNTRY)
+    address1 = TextField(required=False, default="", max_length=200)
+    weight = WeightParameter(source="weight_kg", required=False, default=None)
+    shipDate = DateField(source="ship_on", required=False)
+    limit = WholeNumberParameter(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
 
     def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
         yield from super().rule_faults(data)

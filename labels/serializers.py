@@ -27,60 +27,31 @@ from shops.api.serializer_fields import (
     ObjectSerializer,
     StringField,
 )
-from shops.contracts.addresses import PHONE, AddressSerializer, EmailField, TextField
+from shops.contracts.addresses import AddressSerializer, EmailField, TextField
 from shops.webhooks.models import iso
 
 MAX_SIDE_CM = 300
 MAX_INSURED_EUR = 20_000
 SIDES = ("length", "width", "height")
-SIDE = "in centimetres, rounded up to a whole one. Needed where the sender pays the duties."
 CARRIER_CODES = tuple(CARRIERS)
 PRODUCT_CODES = tuple(PRODUCTS)
 MAX_REFERENCE_LENGTH = max(carrier.max_reference_length for carrier in CARRIERS.values())
 
 
 class OrderedParcelSerializer(ObjectSerializer):
-    weight = AmountField(
-        max_value=MAX_WEIGHT_KG,
-        unit="kilograms",
-        help_text="Weight in kilograms, above 0 and at most 30; alpha's pickup products take 20.",
-    )
-    length = AmountField(max_value=MAX_SIDE_CM, unit="centimetres", required=False, help_text=f"Length {SIDE}")
-    width = AmountField(max_value=MAX_SIDE_CM, unit="centimetres", required=False, help_text=f"Width {SIDE}")
-    height = AmountField(max_value=MAX_SIDE_CM, unit="centimetres", required=False, help_text=f"Height {SIDE}")
-    reference = StringField(
-        required=False,
-        max_length=MAX_REFERENCE_LENGTH,
-        help_text="Free text that the carrier prints on this parcel in place of the order's.",
-    )
+    weight = AmountField(max_value=MAX_WEIGHT_KG, unit="kilograms")
+    length = AmountField(max_value=MAX_SIDE_CM, unit="centimetres", required=False)
+    width = AmountField(max_value=MAX_SIDE_CM, unit="centimetres", required=False)
+    height = AmountField(max_value=MAX_SIDE_CM, unit="centimetres", required=False)
+    reference = StringField(required=False, max_length=MAX_REFERENCE_LENGTH)
 
 
 class RecipientSerializer(AddressSerializer):
     """A postal address that parcels go to."""
 
-    phone = StringField(
-        required=False,
-        default="",
-        max_length=100,
-        help_text=f"{PHONE} May be empty, but not where the product is a pickup point.",
-    )
-    email = EmailField(
-        required=False,
-        default="",
-        max_length=80,
-        help_text="The customer's e-mail address. May be empty, but not where the product is a pickup point.",
-    )
-    provinceCode = CodeField(
-        "[A-Za-z]{2}",
-        "the two letters of a state or province",
-        required=False,
-        max_length=2,
-        help_text="The two letters of the state or province; beta needs them for the US and Canada.",
-    )
-
-    instructions = StringField(
-        required=False, help_text="Words to the driver, which beta prints; for alpha put them into `address2`."
-    )
+    email = EmailField(required=False, default="", max_length=80)
+    provinceCode = CodeField("[A-Za-z]{2}", "the two letters of a state or province", required=False, max_length=2)
+    instructions = StringField(required=False)
 
     def validate_provinceCode(self, code: str) -> str:  # noqa: N802 - DRF's name for it
         return code.upper()
@@ -89,56 +60,24 @@ class RecipientSerializer(AddressSerializer):
 class LabelOrderSerializer(ObjectSerializer):
     """The body of a label order, whose fields are columns of the label's row; every fault in it is reported at once."""
 
-    orderId = TextField(source="order_id", max_length=255, help_text="The order that the label is for.")
-    carrierCode = ChoiceField(CARRIER_CODES, source="carrier_code", help_text="The carrier.")
-    productCode = ChoiceField(PRODUCT_CODES, source="product_code", help_text="One of the carrier's products.")
-    reference = StringField(
-        required=False,
-        default="",
-        help_text="Free text that the carrier prints: at most 35 characters for alpha, 15 for beta.",
-    )
-    pickupPointCode = StringField(
-        source="pickup_point_code",
-        required=False,
-        default="",
-        help_text="The pickup point: 4 digits and a letter for alpha, 6 digits for beta. "
-        "Required for a pickup-point product.",
-    )
-    shipDate = DateField(
-        source="ship_on",
-        required=False,
-        help_text="The day in Europe/Paris that the parcels are handed in on, today by default.",
-    )
-    insuredValue = CentsField(
-        source="insured_value_eur",
-        max_value=MAX_INSURED_EUR,
-        required=False,
-        help_text="The value in euros that each parcel is insured for.",
-    )
-    labelFormat = ChoiceField(
-        LABEL_FORMATS,
-        source="label_format",
-        required=False,
-        help_text="The PDF's paper, in centimetres or A4. Left out, it is the contract's, or else 10x15.",
-    )
-    originAddress = AddressSerializer(
-        source="sender",
-        required=False,
-        help_text="Where the parcels come from. Left out, it is the shop's own sender address.",
-    )
-    destinationAddress = RecipientSerializer(source="recipient", help_text="Where the parcels go.")
+    orderId = TextField(source="order_id", max_length=255)
+    carrierCode = ChoiceField(CARRIER_CODES, source="carrier_code")
+    productCode = ChoiceField(PRODUCT_CODES, source="product_code")
+    reference = StringField(required=False, default="")
+    pickupPointCode = StringField(source="pickup_point_code", required=False, default="")
+    shipDate = DateField(source="ship_on", required=False)
+    insuredValue = CentsField(source="insured_value_eur", max_value=MAX_INSURED_EUR, required=False)
+    labelFormat = ChoiceField(LABEL_FORMATS, source="label_format", required=False)
+    originAddress = AddressSerializer(source="sender", required=False)
+    destinationAddress = RecipientSerializer(source="recipient")
     # No more are read than any carrier takes: a body of 1 MiB has room for a hundred thousand.
     parcels = OrderedParcelSerializer(  # type: ignore[call-arg]  # the array's
         many=True,
         min_length=1,
         max_length=MAX_PARCELS,
         error_messages=dict.fromkeys(("min_length", "max_length"), f"must have 1 to {MAX_PARCELS} elements."),
-        help_text="The parcels of the label, a page or more each: alpha takes 1 to 99, beta 1 to 4.",
     )
-    customs = CustomsSerializer(
-        required=False,
-        help_text="What is declared to customs. Left out, it is what the shop's contract declares of each parcel.",
-    )
+    customs = CustomsSerializer(required=False)
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         values = super().to_internal_value(data)

@@ -80,128 +80,79 @@ class UrlField(StringField):
 
 
 class DestinationSerializer(ObjectSerializer):
-    firstName = StringField(help_text="The recipient's first name.")
-    lastName = StringField(help_text="The recipient's last name.")
-    name = StringField(help_text="The recipient's full name.")
-    company = StringField(help_text="The recipient's company; empty where there is none.")
-    address1 = StringField(help_text="Street and number.")
-    address2 = nullable(StringField, help_text="Further address line.")
-    city = StringField(help_text="Town.")
-    zip = StringField(help_text="Postal code.")
-    province = StringField(help_text="Province, state or region; empty where there is none.")
-    provinceCode = StringField(help_text="Short code of the province.")
-    country = StringField(help_text="The country's name.")
-    countryCode = CodeField(
-        r"[A-Z]{2}", "an ISO 3166-1 alpha-2 country code", help_text="The country's ISO 3166-1 alpha-2 code."
-    )
-    phone = CodeField(
-        r"(\+[0-9][0-9 ().-]{3,30})?",
-        "a phone number in international format",
-        help_text="The recipient's phone number in international format; empty where there is none.",
-    )
-    latitude = nullable(
-        NumberField, min_value=-90, max_value=90, help_text="Latitude in degrees, north positive (WGS 84)."
-    )
-    longitude = nullable(
-        NumberField, min_value=-180, max_value=180, help_text="Longitude in degrees, east positive (WGS 84)."
-    )
-    isPickupPoint = BooleanField(help_text="Whether the destination is a relay or pickup point.")
+    firstName = StringField()
+    lastName = StringField()
+    name = StringField()
+    company = StringField()
+    address1 = StringField()
+    address2 = nullable(StringField)
+    city = StringField()
+    zip = StringField()
+    province = StringField()
+    provinceCode = StringField()
+    country = StringField()
+    countryCode = CodeField(r"[A-Z]{2}", "an ISO 3166-1 alpha-2 country code")
+    phone = CodeField(r"(\+[0-9][0-9 ().-]{3,30})?", "a phone number in international format")
+    latitude = nullable(NumberField, min_value=-90, max_value=90)
+    longitude = nullable(NumberField, min_value=-180, max_value=180)
+    isPickupPoint = BooleanField()
 
 
 class LineItemSerializer(ObjectSerializer):
-    lineItemId = StringField(help_text="The line item's identifier.")
-    name = StringField(help_text="The article's name.")
-    imageUrl = UrlField(max_length=2048, help_text="A picture of the article.")
-    sku = StringField(help_text="The article's stock keeping unit.")
-    quantity = IntegerField(help_text="Pieces in this parcel.")
-    price = NumberField(help_text="Price of one piece, in the order's currency.")
-    productId = StringField(help_text="The article's product.")
-    metadata = nullable(AnyField, help_text="What the shop's system attached to the line item: any JSON value.")
+    lineItemId = StringField()
+    name = StringField()
+    imageUrl = UrlField(max_length=2048)
+    sku = StringField()
+    quantity = IntegerField()
+    price = NumberField()
+    productId = StringField()
+    metadata = nullable(AnyField)
 
 
 class EventSerializer(ObjectSerializer):
-    status = StatusField(help_text="The status the parcel took.")
-    createdAt = TimeField(help_text="When it happened: Unix time in milliseconds.")
-    label = StringField(help_text="The event in words.")  # type: ignore[assignment]  # a field of the API, not DRF's label of a serializer
-    carrierStatusCode = nullable(
-        StringField, help_text="The carrier's own code; null when the event does not come from a carrier status."
-    )
-    isNotificationSkipped = BooleanField(help_text="Whether the customer was not notified of it.")
-    notifications = ArrayField(help_text="The notifications sent of it.")
+    status = StatusField()
+    createdAt = TimeField()
+    label = StringField()  # type: ignore[assignment]  # a field of the API, not DRF's label of a serializer
+    carrierStatusCode = nullable(StringField)
+    isNotificationSkipped = BooleanField()
+    notifications = ArrayField()
 
 
 class CarrierStatusSerializer(ObjectSerializer):
-    code = StringField(help_text="The carrier's own code.")
-    description = StringField(help_text="The carrier's own text for it.")
-    date = TimeField(help_text="When the carrier reported it: Unix time in milliseconds.")
+    code = StringField()
+    description = StringField()
+    date = TimeField()
 
 
 class DeliveryWindowSerializer(ObjectSerializer):
-    exactDeliveryDay = TimeField(help_text="The most likely day: Unix time in milliseconds.")
-    minimumDeliveryDate = TimeField(help_text="The earliest delivery: Unix time in milliseconds.")
-    maximumDeliveryDate = TimeField(help_text="The latest delivery: Unix time in milliseconds.")
+    exactDeliveryDay = TimeField()
+    minimumDeliveryDate = TimeField()
+    maximumDeliveryDate = TimeField()
 
 
 class ParcelSerializer(ObjectSerializer):
     """A parcel as a shop sees it; each field is stored in the model's field that `source` names."""
 
-    id = AddressedKeyField(help_text="The parcel's unique identifier.")
-    shopId = StringField(source="shop_id", read_only=True, help_text="The shop that owns the parcel.")
-    orderId = StringField(source="order_id", max_length=MAX_KEY_LENGTH, help_text="The order the parcel belongs to.")
-    orderNumber = StringField(
-        source="order_number",
-        max_length=MAX_KEY_LENGTH,
-        help_text="The order's number as people read it; the search's orderName is compared with it.",
-    )
-    trackingId = TrackingNumberField(source="tracking_id", help_text="The parcel's primary tracking number.")
-    trackingNumbers = ListOfField(
-        source="tracking_numbers",
-        child=TrackingNumberField(),
-        max_length=1000,
-        help_text="All of its tracking numbers; the look-up takes any of them.",
-    )
-    carrierCode = KeyStringField(source="carrier_code", max_length=64, help_text="The carrier, such as alpha or beta.")
-    carrierProduct = nullable(
-        StringField,
-        source="carrier_product",
-        max_length=MAX_KEY_LENGTH,
-        help_text="The carrier's product, if it is known.",
-    )
-    carrierDisplayName = nullable(
-        StringField,
-        source="carrier_display_name",
-        max_length=MAX_KEY_LENGTH,
-        help_text="The carrier's name as people read it.",
-    )
-    lastStatus = nullable(
-        StatusField, source="last_status", help_text="Where the parcel is now; null before the first status."
-    )
-    lastStatusUpdatedAt = nullable(
-        TimeField, source="last_status_updated_at", help_text="When lastStatus last changed: Unix time in milliseconds."
-    )
-    carrierLastStatus = nullable(
-        CarrierStatusSerializer,
-        source="carrier_last_status",
-        help_text="The carrier's latest status of the parcel.",
-    )
-    estimatedDeliveryDateWindow = nullable(
-        DeliveryWindowSerializer, source="estimated_delivery_date_window", help_text="When the parcel is expected."
-    )
-    deliveryDate = nullable(
-        TimeField,
-        source="delivery_date",
-        help_text="When it was delivered: Unix time in milliseconds; null until delivery is confirmed.",
-    )
-    endDepositDate = nullable(
-        TimeField,
-        source="end_deposit_date",
-        help_text="When an unclaimed parcel goes back to the sender: Unix time in milliseconds.",
-    )
-    destination = DestinationSerializer(help_text="Where the parcel goes.")
-    lineItems = LineItemSerializer(source="line_items", many=True, help_text="What is in the parcel.")
-    events = EventSerializer(many=True, help_text="The parcel's history, newest first.")
-    createdAt = TimeField(source="created_at", help_text="When the parcel was made: Unix time in milliseconds.")
-    updatedAt = TimeField(source="updated_at", help_text="When it last changed: Unix time in milliseconds.")
+    id = AddressedKeyField()
+    shopId = StringField(source="shop_id", read_only=True)
+    orderId = StringField(source="order_id", max_length=MAX_KEY_LENGTH)
+    orderNumber = StringField(source="order_number", max_length=MAX_KEY_LENGTH)
+    trackingId = TrackingNumberField(source="tracking_id")
+    trackingNumbers = ListOfField(source="tracking_numbers", child=TrackingNumberField(), max_length=1000)
+    carrierCode = KeyStringField(source="carrier_code", max_length=64)
+    carrierProduct = nullable(StringField, source="carrier_product", max_length=MAX_KEY_LENGTH)
+    carrierDisplayName = nullable(StringField, source="carrier_display_name", max_length=MAX_KEY_LENGTH)
+    lastStatus = nullable(StatusField, source="last_status")
+    lastStatusUpdatedAt = nullable(TimeField, source="last_status_updated_at")
+    carrierLastStatus = nullable(CarrierStatusSerializer, source="carrier_last_status")
+    estimatedDeliveryDateWindow = nullable(DeliveryWindowSerializer, source="estimated_delivery_date_window")
+    deliveryDate = nullable(TimeField, source="delivery_date")
+    endDepositDate = nullable(TimeField, source="end_deposit_date")
+    destination = DestinationSerializer()
+    lineItems = LineItemSerializer(source="line_items", many=True)
+    events = EventSerializer(many=True)
+    createdAt = TimeField(source="created_at")
+    updatedAt = TimeField(source="updated_at")
 
 
 class ImportedParcelSerializer(ParcelSerializer):

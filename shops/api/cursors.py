@@ -45,16 +45,8 @@ class CursorParameter(TextParameter):
 class PageSerializer(QuerySerializer):
     """The query of a list; those with filters add them."""
 
-    limit = WholeNumberParameter(
-        min_value=1,
-        max_value=MAX_LIMIT,
-        default=DEFAULT_LIMIT,
-        help_text=f"How many are answered at most: 1 to {MAX_LIMIT}, {DEFAULT_LIMIT} by default.",
-    )
-    cursor = CursorParameter(
-        max_length=MAX_CURSOR_LENGTH,
-        help_text="The `next` of the page before, sent with the same filters within a day. Without it the list begins.",
-    )
+    limit = WholeNumberParameter(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
+    cursor = CursorParameter(max_length=MAX_CURSOR_LENGTH)
 
 
 def signed(place: Place, scope: str) -> str:

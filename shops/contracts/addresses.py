@@ -32,7 +32,6 @@ COUNTRY_CODES = frozenset(
 ASCII_EMAIL = re.compile(r"[!-~]+@[A-Za-z0-9.-]+")
 
 MAX_PHONE_LENGTH = 100
-PHONE = "Phone number in any written form, read in the address's country and passed on as E.164."
 
 
 class TextField(StringField):
@@ -77,15 +76,15 @@ class EmailField(StringField):
 class AddressSerializer(ObjectSerializer):
     """A postal address; `phone` is read in the address's country and becomes E.164, or stays empty."""
 
-    firstName = TextField(help_text="First name.")
-    lastName = TextField(help_text="Last name.")
-    company = StringField(required=False, help_text="The firm; it is printed above the person.")
-    address1 = TextField(help_text="Street and number. What does not fit on the carrier's label is refused.")
-    address2 = StringField(required=False, help_text="Building, floor, entrance or hamlet.")
-    city = TextField(help_text="Town.")
-    zip = TextField(help_text="Postal code, as the country writes it.")
-    countryCode = CountryField(help_text="The country's ISO 3166-1 alpha-2 code, in upper case.")
-    phone = StringField(required=False, default="", max_length=MAX_PHONE_LENGTH, help_text=f"{PHONE} May be empty.")
+    firstName = TextField()
+    lastName = TextField()
+    company = StringField(required=False)
+    address1 = TextField()
+    address2 = StringField(required=False)
+    city = TextField()
+    zip = TextField()
+    countryCode = CountryField()
+    phone = StringField(required=False, default="", max_length=MAX_PHONE_LENGTH)
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         values = super().to_internal_value(data)

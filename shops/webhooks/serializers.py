@@ -37,27 +37,16 @@ class PlaceParameter(TextParameter):
 
 
 class EventQuerySerializer(QuerySerializer):
-    after = PlaceParameter(
-        max_length=MAX_PLACE_LENGTH,
-        help_text="The `next` of the answer before; `now` for today's place and no event. Without it the events begin"
-        " 30 days back.",
-    )
-    type = ChoiceParameter(tuple(EVENT_TYPES), help_text="Events of this type only.")
-    limit = WholeNumberParameter(
-        min_value=1,
-        max_value=MAX_EVENTS,
-        default=100,
-        help_text="How many are answered at most: 1 to 500, 100 by default.",
-    )
+    after = PlaceParameter(max_length=MAX_PLACE_LENGTH)
+    type = ChoiceParameter(tuple(EVENT_TYPES))
+    limit = WholeNumberParameter(min_value=1, max_value=MAX_EVENTS, default=100)
 
 
 class EventTypesField(ListOfField):
     """The types that an endpoint wants; null means all."""
 
     def __init__(self, **kwargs: Any) -> None:
-        help_text = "The types of events that it is told of; null means all."
-        child = ChoiceField(SUBSCRIBABLE)
-        super().__init__(child=child, allow_null=True, max_length=MAX_TYPES, help_text=help_text, **kwargs)
+        super().__init__(child=ChoiceField(SUBSCRIBABLE), allow_null=True, max_length=MAX_TYPES, **kwargs)
 
     def to_internal_value(self, data: Any) -> list[Any]:
         if data == []:
@@ -78,22 +67,16 @@ class UrlField(StringField):
 
 
 class NewWebhookSerializer(ObjectSerializer):
-    url = UrlField(max_length=MAX_URL_LENGTH, min_length=1, help_text="Where events are sent: https, and public.")
+    url = UrlField(max_length=MAX_URL_LENGTH, min_length=1)
     eventTypes = EventTypesField(source="event_types", required=False)
 
 
 class WebhookChangeSerializer(ObjectSerializer):
     """A change of an endpoint; what is left out stays."""
 
-    url = UrlField(
-        max_length=MAX_URL_LENGTH, min_length=1, required=False, help_text="Another address; the secret stays."
-    )
+    url = UrlField(max_length=MAX_URL_LENGTH, min_length=1, required=False)
     eventTypes = EventTypesField(source="event_types", required=False)
-    status = ChoiceField(
-        ("active", "paused"),
-        required=False,
-        help_text="`paused` keeps its events; `active` resumes or enables it, and what waits is sent at once.",
-    )
+    status = ChoiceField(("active", "paused"), required=False)
 
 
 class SinceField(MomentParameter):
@@ -108,13 +91,9 @@ class SinceField(MomentParameter):
 class ReplaySerializer(ObjectSerializer):
     """The deliveries to be made again: since a moment, or of some events."""
 
-    since = SinceField(help_text="Those of events since then: ISO 8601 with an offset, or a day in Paris.")
+    since = SinceField()
     eventIds = ListOfField(
-        source="event_ids",
-        child=StringField(min_length=1, max_length=64),
-        max_length=MAX_EVENTS,
-        required=False,
-        help_text="Those of the events with these ids, 500 at most.",
+        source="event_ids", child=StringField(min_length=1, max_length=64), max_length=MAX_EVENTS, required=False
     )
 
     def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
@@ -140,7 +119,7 @@ def webhook_answer(endpoint: Any) -> dict[str, Any]:
 
 
 class DeliveryQuerySerializer(PageSerializer):
-    state = ChoiceParameter(tuple(DeliveryState.values), help_text="Deliveries in this state only.")
+    state = ChoiceParameter(tuple(DeliveryState.values))
 
 
 def delivery_answer(delivery: WebhookDelivery) -> dict[str, Any]:

@@ -62,8 +62,11 @@ def compose(sources: Mapping[str, Json]) -> dict[str, Json]:
 def object_schema(name: str, source: Json, names: Mapping[type, str]) -> Json:
     """Describe an object: fields, with details and examples from the source."""
     declared = import_string(source["serializer"])().fields if "serializer" in source else {}
-    path = source.get("order_path")
-    made = {each: property_schema(field, names) | meaning(field, path) for each, field in declared.items()}
+    path, texts = source.get("order_path"), source.get("texts", {})
+    made = {
+        each: property_schema(field, names) | {"description": meaning(each, texts[each], path)}
+        for each, field in declared.items()
+    }
     details, example = source.get("properties", {}), source["example"]
     properties = {
         each: made.get(each, {}) | details.get(each, {}) | {"examples": [example[each]]} for each in made or details
@@ -77,13 +80,12 @@ def object_schema(name: str, source: Json, names: Mapping[type, str]) -> Json:
     return schema | ({"required": required} if required and not name.startswith("Patched") else {})
 
 
-def meaning(field: Field, order_path: str | None) -> Json:
-    """Return a field's description; of an order's, with what each carrier does, unless it is simply sent or kept."""
-    text = str(field.help_text)
-    cases = {} if order_path is None else CASES.get(f"{order_path}{field.field_name}", {})
-    if any(len(each) > 1 or each[0].limit or each[0].is_ignored for each in cases.values()):
-        text += "\n\n" + "\n".join(f"* {carrier}: {described(each)}." for carrier, each in cases.items())
-    return {"description": text}
+def meaning(field_name: str, text: str, order_path: str | None) -> str:
+    """Return a field's text; of an order's, with what each carrier does, unless it is simply sent or kept."""
+    cases = {} if order_path is None else CASES.get(f"{order_path}{field_name}", {})
+    if all(len(each) == 1 and not each[0].limit and not each[0].is_ignored for each in cases.values()):
+        return text
+    return f"{text}\n\n" + "\n".join(f"* {carrier}: {described(each)}." for carrier, each in cases.items())
 
 
 def property_schema(field: Field, names: Mapping[type, str]) -> Json:
@@ -151,7 +153,7 @@ def parameters(source: Json) -> Iterator[Json]:
             "in": "query",
             "name": name,
             **({"required": True} if field.required else {}),
-            "description": str(field.help_text),
+            "description": source["texts"][name],
             "schema": source.get("schemas", {}).get(name) or parameter_schema(field),
             "examples": {f"{name[0].upper()}{name[1:]}": {"value": source["examples"][name], "summary": name}},
         }
