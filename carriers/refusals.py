@@ -43,17 +43,25 @@ class Refusal:
         )
 
 
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def refusal_in(row: Mapping[str, str]) -> Refusal:
+    """Return the meaning that a row of a table has."""
+    error = getattr(errors, row["error"])
+    return Refusal(error, bool(row["is_failing"]), row["field"], row["cause"], row["remedy"])
+
+
 def read_refusals(path: Path) -> Mapping[str, Refusals]:
     """Return a carrier's table: by service, the meaning of each code in the order of the rows."""
-    with path.open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file)
-        services = [name for name in reader.fieldnames or () if name not in _MEANING]
-        tables: dict[str, dict[str, Refusal]] = {service: {} for service in services}
-        for row in reader:
-            error = getattr(errors, row["error"])
-            refusal = Refusal(error, bool(row["is_failing"]), row["field"], row["cause"], row["remedy"])
-            for service in services:
-                tables[service].update(dict.fromkeys(_codes(row[service]), refusal))
+    rows = rows_of(path)
+    tables: dict[str, dict[str, Refusal]] = {service: {} for service in rows[0] if service not in _MEANING}
+    for row in rows:
+        refusal = refusal_in(row)
+        for service, table in tables.items():
+            table.update(dict.fromkeys(_codes(row[service]), refusal))
     return tables
 
 

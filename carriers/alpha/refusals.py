@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from carriers.errors import CredentialsRejected, ProductNotInContract
-from carriers.refusals import Refusal, Refusals, read_refusals
+from carriers.refusals import Refusal, Refusals, read_refusals, refusal_in, rows_of
 from carriers.validation import RECIPIENT, SENDER
 
 PRODUCT: Final = "productCode"
 
-_TABLES: Final = read_refusals(Path(__file__).with_name("refusals.csv"))
+FOLDER: Final = Path(__file__).parent
+_TABLES: Final = read_refusals(FOLDER / "refusals.csv")
 REFUSALS: Final = _TABLES["purchase"]  # documented for the shipping service's operations
 CANCELLATION_REFUSALS: Final = _TABLES["cancellation"]  # `cancelSkybill` answers a wrong contract with 2
 TRACKING_REFUSALS: Final = _TABLES["tracking"]  # `trackSkybillV2` documents no other
@@ -23,27 +23,8 @@ SEARCH_REFUSALS: Final = _TABLES["search"]
 CONTRACT_REFUSALS: Final = _TABLES["contract"]  # of the price service's `calculateProducts`
 # Code 33 has several meanings; only its text tells them apart. The first that matches counts. A text that names a
 # field is about the value there, whatever words are in it.
-MEANINGS_OF_33: Final = (
-    (
-        re.compile(r"invalid (accesColis (account number|password)|identWebPro password)", re.IGNORECASE),
-        Refusal(
-            CredentialsRejected,
-            is_failing=False,
-            field="",
-            cause="the account number or the password is wrong, or the contract lacks this service",
-            remedy=REFUSALS["30"].remedy,
-        ),
-    ),
-    (
-        re.compile(r"\b(contract|contrat|account|compte|product|produit)(s|Number|Code)?\b", re.IGNORECASE),
-        Refusal(
-            ProductNotInContract,
-            is_failing=False,
-            field="productCode",
-            cause="the contract does not include the product",
-            remedy="order another product, or have the carrier add this one to the contract",
-        ),
-    ),
+MEANINGS_OF_33: Final = tuple(
+    (re.compile(row["pattern"], re.IGNORECASE), refusal_in(row)) for row in rows_of(FOLDER / "meanings_of_33.csv")
 )
 
 

@@ -19,32 +19,19 @@ from shops.staff.filters import of
 from shops.staff.unfold_classes import AutocompleteSelectFilter
 
 
-class ReasonFilter(filters.ColumnFilter):
-    """Labels with one error, along the index of labels that have any."""
-
-    title = gettext_lazy("reason")
-    parameter_name = "reason"
-    column = "error_code"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        carriers = {carrier.upper(): carrier for carrier in CARRIERS}
-        found = ((code, carriers.get(code.partition("_")[0])) for code in CODES)
-        return [(code, f"{carrier}: {error_name(code)}") for code, carrier in found if carrier]
+def reasons(*_: Any) -> list[tuple[str, str]]:
+    """Offer the carriers' error codes."""
+    carriers = {carrier.upper(): carrier for carrier in CARRIERS}
+    found = ((code, carriers.get(code.partition("_")[0])) for code in CODES)
+    return [(code, f"{carrier}: {error_name(code)}") for code, carrier in found if carrier]
 
 
-class ProductFilter(filters.ColumnFilter):
-    """Labels of one product of its carrier, along their index."""
-
-    title = gettext_lazy("product")
-    parameter_name = "product"
-    column = "product_code"
-    offered = {code: f"{product.carrier}: {code}" for code, product in PRODUCTS.items()}
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
-        if not self.value():
-            return queryset
-        product = PRODUCTS.get(self.value() or "")
-        return queryset.filter(carrier_code=product.carrier, product_code=product.code) if product else queryset.none()
+def of_product(choice: Any, _: HttpRequest, labels: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
+    """Find the labels of one product of its carrier, along their index."""
+    if not choice.value():
+        return labels
+    product = PRODUCTS.get(choice.value())
+    return labels.filter(carrier_code=product.carrier, product_code=product.code) if product else labels.none()
 
 
 def not_handed_in() -> QuerySet[Any, Any]:
@@ -56,10 +43,13 @@ def not_handed_in() -> QuerySet[Any, Any]:
 
 # The time of an order by the label's id, which begins with it: no other index is needed.
 ORDERED: Final[dict[str, Any]] = {"column": "id", "midnight": staticmethod(lambda day: id_prefix(start_of(day)))}
+OFFERED: Final = {code: f"{product.carrier}: {code}" for code, product in PRODUCTS.items()}
 NOT_YET = (gettext_lazy("Not yet"), lambda labels: labels.generated().filter(pk__in=not_handed_in()))
 FILTERS: Final = (
     *(("shop", AutocompleteSelectFilter), filters.ModeFilter),
-    *(ReasonFilter, filters.CarrierFilter, ProductFilter),
+    of(filters.ColumnFilter, gettext_lazy("reason"), "reason", column="error_code", lookups=reasons),
+    filters.CarrierFilter,
+    of(filters.ColumnFilter, gettext_lazy("product"), "product", offered=OFFERED, queryset=of_product),
     of(filters.MultiChoiceFilter, gettext_lazy("state"), "state", values=LabelState),
     of(filters.OptionFilter, gettext_lazy("handed in"), "handed", options={"no": NOT_YET}),
     of(filters.RecentFilter, gettext_lazy("ordered"), "when", **ORDERED),

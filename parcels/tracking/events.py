@@ -12,19 +12,10 @@ MAX_EVENTS: Final = 500
 
 # From the least advanced to the most: of several numbers the first counts, of events at one time the last.
 ADVANCE: Final = {
-    status: rank
-    for rank, status in enumerate(
-        [
-            Status.FULFILLED,
-            Status.IN_TRANSIT,
-            Status.EXCEPTION,
-            Status.DELIVERY_FAILURE,
-            Status.OUT_FOR_DELIVERY,
-            Status.WAITING_FOR_PICKUP,
-            Status.RETURN_TO_SENDER,
-            Status.RETURNED_TO_SENDER,
-            Status.DELIVERED,
-        ]
+    Status(name): rank
+    for rank, name in enumerate(
+        "FULFILLED IN_TRANSIT EXCEPTION DELIVERY_FAILURE OUT_FOR_DELIVERY WAITING_FOR_PICKUP RETURN_TO_SENDER"
+        " RETURNED_TO_SENDER DELIVERED".split()
     )
 }
 
