@@ -178,13 +178,12 @@ LOGGING: dict[str, Any] = {
     "disable_existing_loggers": False,
     "formatters": {"text": {"()": "config.ops.logs.TextFormatter"}, "json": {"()": "config.ops.logs.JsonFormatter"}},
     "filters": {
-        "request_id": {"()": "config.ops.logs.RequestIdFilter"},
         "server": {"()": "config.ops.logs.ServerFilter"},
     },
     "handlers": {
         "stderr": {
             "class": "config.ops.log_writer.Handler",
-            "filters": ["server", "request_id"],
+            "filters": ["server"],
         },
     },
     "root": {"handlers": ["stderr"], "level": "INFO"},

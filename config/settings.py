@@ -275,7 +275,6 @@ SENTRY_DSN = env.str("SENTRY_DSN", "", validate=validators.sentry_dsn)
 if SENTRY_DSN:
     LOGGING["handlers"]["reports"] = {
         "class": "config.ops.error_reports.Handler",
-        "filters": ["request_id"],
         "dsn": SENTRY_DSN,
         "release": VERSION,
     }

@@ -12,6 +12,8 @@ import sentry_sdk
 from sentry_sdk.types import Event
 from sentry_sdk.utils import walk_exception_chain
 
+from shops.api.request_ids import request_id
+
 # The first parts of our modules' and loggers' names. Others' messages may be put together from anything.
 MODULES = {"carriers", "config", "labels", "parcels", "shops"}
 LOGGERS = MODULES | {"database", "service", "webhooks"}
@@ -47,7 +49,7 @@ class Handler(logging.Handler):
 
 def report(record: logging.LogRecord) -> Event:
     """Describe a record: logger, message without arguments, facts, types of exceptions and where they were raised."""
-    found = vars(record)
+    found = vars(record) | {"request_id": request_id.get()}
     made: Event = {
         "level": "fatal" if record.levelno >= logging.CRITICAL else "error",
         "logger": record.name,

@@ -98,6 +98,3 @@ class Handler(logging.Handler):
         else:
             if stderr:
                 stderr.put(line)
-
-    def flush(self) -> None:
-        """Do nothing: the writer flushes at the end of the process."""

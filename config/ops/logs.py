@@ -16,14 +16,8 @@ logging._srcfile = None  # noqa: SLF001 - as Python's documentation says
 logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
 
 # The attributes of every LogRecord; all others came through ``extra``.
-STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "request_id", "request"}
+STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "request"}
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
-
-
-class RequestIdFilter(logging.Filter):
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.request_id = request_id.get()
-        return True
 
 
 class ServerFilter(logging.Filter):
@@ -58,7 +52,7 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC)
-        facts = extra_of(record) | {"request_id": getattr(record, "request_id", None)}
+        facts = extra_of(record) | {"request_id": request_id.get()}
         extra = " ".join(f"{name}={value}" for name, value in facts.items() if value is not None)
         line = f"{at:%H:%M:%S} {record.levelname} {record.name}: {record.getMessage()}"
         line += f" ({extra})" if extra else ""
@@ -74,7 +68,7 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
-            "request_id": getattr(record, "request_id", None),
+            "request_id": request_id.get(),
         } | extra_of(record)
         if record.exc_info:
             line["exception"] = format_exception(record.exc_info)

@@ -140,12 +140,6 @@ class Server(ThreadingHTTPServer):
         logger.warning("metrics not sent")
 
 
-class Handler(MetricsHandler):
-    """Serves the metrics at any path."""
-
-    timeout = 10
-
-
 def expose(host: str, port: int) -> None:
     """Serve all processes' metrics in a thread; to be called once in each process."""
     Path(os.environ[FOLDER]).mkdir(parents=True, exist_ok=True)
@@ -167,7 +161,9 @@ def begin(registry: CollectorRegistry, host: str, port: int) -> None:
     show_version(registry)
     for read in FROM_DATABASE:
         registry.register(FromDatabase(read))
-    server = Server((host, port), Handler.factory(registry))
+    handler: Any = MetricsHandler.factory(registry)  # serves them at any path
+    handler.timeout = 10
+    server = Server((host, port), handler)
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()
 
 

@@ -14,7 +14,7 @@ from prometheus_client import REGISTRY, Metric
 from pytest_django.fixtures import Settings
 
 from carriers.circuit_breaker import CircuitState
-from config.ops.logs import JsonFormatter, RequestIdFilter
+from config.ops.logs import JsonFormatter
 from config.ops.metrics import FromDatabase, open_labels
 from labels.models import LabelState
 from shops.models import Shop
@@ -106,9 +106,7 @@ def test_a_replay_is_no_purchase(buyer: Caller) -> None:
 
 def test_a_calls_line_has_the_label_and_the_request(buyer: Caller, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    caplog.handler.addFilter(with_id := RequestIdFilter())
     response = post(buyer, order())
-    caplog.handler.removeFilter(with_id)
     (record,) = (record for record in caplog.records if record.name == "carriers")
     line = json.loads(JsonFormatter().format(record))
     assert (line["label"], line["request_id"]) == (response.json()["id"], response["X-Request-Id"])

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from config.ops.logs import JsonFormatter, RequestIdFilter, TextFormatter
+from config.ops.logs import JsonFormatter, TextFormatter
 from tests.support.api import Caller, Nobody, Response
 from tests.support.factories import import_parcel
 from tests.support.paths import SEARCH
@@ -22,11 +22,9 @@ FORMATTERS: dict[str, type[logging.Formatter]] = {"json": JsonFormatter, "text":
 @contextmanager
 def formatted(caplog: pytest.LogCaptureFixture, kind: str) -> Iterator[None]:
     """Write the captured log as the service would."""
-    handler, before, with_id = caplog.handler, caplog.handler.formatter, RequestIdFilter()
+    handler, before = caplog.handler, caplog.handler.formatter
     handler.setFormatter(FORMATTERS[kind]())
-    handler.addFilter(with_id)
     yield
-    handler.removeFilter(with_id)
     handler.setFormatter(before)
 
 

@@ -11,7 +11,6 @@ import sentry_sdk
 from django.db import IntegrityError, connection
 
 from config.ops.error_reports import Handler
-from config.ops.logs import RequestIdFilter
 from config.ops.worker import Task, run_until
 from labels.models import LabelState
 from shops.api.request_ids import request_id
@@ -42,7 +41,6 @@ def reports(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rep
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     request_id.set(None)  # an earlier test's
     handler = Handler(receiver.settings["SENTRY_DSN"], "1.2.3")
-    handler.addFilter(RequestIdFilter())
     logging.getLogger().addHandler(handler)
 
     def sent() -> list[dict[str, Any]]:
