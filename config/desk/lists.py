@@ -101,7 +101,6 @@ def check_list(request: HttpRequest) -> HttpResponseBase:
 
 
 def look_up_typed(request: HttpRequest, text: str) -> HttpResponse:
-    """Look up numbers that were typed into the one box."""
     return page(request, ListForm(initial={"numbers": text}), gathered(results(lines(text))))
 
 

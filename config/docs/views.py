@@ -59,7 +59,6 @@ def show_text(request: HttpRequest, path: Path, template: str) -> HttpResponse:
 
 @page
 def show_reference(request: HttpRequest) -> HttpResponse:
-    """Show every endpoint and field of the schema, to try out."""
     return HttpResponse(render_to_string("docs/reference.html"))
 
 

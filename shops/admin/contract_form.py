@@ -116,12 +116,10 @@ class ContractForm(forms.ModelForm[CarrierContract]):
             self.fields["products"].widget.carriers = (carrier,)
 
     def is_valid(self) -> bool:
-        """Tell if the contract may be saved."""
         return super().is_valid() and not self.is_check
 
     @property
     def new_secret(self) -> dict[str, str]:
-        """The secret that was typed, if one was."""
         names = ("password", "api_key")
         typed = {name: self.cleaned_data.get(name, "") for name in names}
         if self.is_of_test_shop and self.instance._state.adding and not any(typed.values()):

@@ -12,7 +12,6 @@ from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoin
 
 
 def panels(request: HttpRequest) -> Iterator[Panel]:
-    """Make the panels of those who may see deliveries."""
     if may_view(request, "shops", "webhookdelivery"):
         dead = WebhookDelivery.objects.live().filter(state=DeliveryState.DEAD).order_by()
         count = dead[: LISTED_AT_MOST + 1].count()

@@ -77,7 +77,6 @@ class ShopForm(forms.ModelForm[Shop]):
         return self.cleaned_data
 
     def tell(self, error: SenderError) -> None:
-        """Tell of each wrong value at its field."""
         known = {name: faults for name, faults in error.faults.items() if name in AddressSerializer().fields}
         for name, faults in known.items():
             self.add_error(PREFIX + name, [capfirst(gettext(str(fault))) for fault in faults])

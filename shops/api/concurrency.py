@@ -20,7 +20,6 @@ class ConcurrencyLimit:
 
     @contextmanager
     def hold(self, owner: Hashable = None) -> Iterator[None]:
-        """Take a place while the block runs."""
         with self._lock:
             if not self.has_place(owner):
                 raise self.refusal()

@@ -185,7 +185,6 @@ class StrictListSerializer(serializers.ListSerializer[Any]):
 
 
 def checked_array(data: Any) -> Any:
-    """Return a JSON array unchanged, and refuse other values."""
     if type(data) is not list:
         raise serializers.ValidationError(f"must be an array, not {type_name(data)}.")
     return data

@@ -48,12 +48,10 @@ class ActingAdmin(ConcealingAdmin[Row]):
         return row
 
     def page(self, request: HttpRequest, template: str, context: dict[str, Any]) -> TemplateResponse:
-        """Show a page beside the lists and forms."""
         site = {**self.admin_site.each_context(request), "opts": self.opts, "media": self.media}
         return TemplateResponse(request, template, site | context)
 
     def has_act_permission(self, request: HttpRequest) -> bool:
-        """Tell if a user may do what the acts on a row do."""
         return False
 
     def has_open_permission(self, request: HttpRequest) -> bool:

@@ -55,5 +55,4 @@ class ConcealingAdmin(UnfoldAdmin[Row]):
         return self.shown(request, row)
 
     def shown(self, request: HttpRequest, row: Any) -> Any:
-        """Return a row as this user may see it."""
         return conceal(row, self.personal) if self.personal and not may_see(request) else row

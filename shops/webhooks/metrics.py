@@ -42,7 +42,6 @@ def oldest_due_s() -> float:
 
 
 def queue_metrics() -> list[Metric]:
-    """Measure the queue and the endpoints in the database."""
     queued, oldest_s = queue()
     active = WebhookEndpoint.objects.active()
     failing, disabled = active.exclude(failing_since=None), WebhookEndpoint.objects.disabled()

@@ -62,7 +62,6 @@ class Outcome:
 
 @cache
 def pools() -> urllib3.PoolManager:
-    """Return the process's connections."""
     return pool_manager(DEFAULT_CA_BUNDLE_PATH, hosts=POOLED_HOSTS, connections=MAX_FOR_ENDPOINT)
 
 

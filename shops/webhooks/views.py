@@ -106,7 +106,6 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
         return Response({"eventId": event_id}, status=HTTPStatus.ACCEPTED)
 
     def replay(self, request: Request, webhook_id: str) -> Response:
-        """Deliver events again, since a moment or by their ids."""
         endpoint = self.find(webhook_id)
         values = self.read(request, ReplaySerializer())
         chosen = {"created_at__gte": values["since"]} if "since" in values else {"event__in": values["event_ids"]}
@@ -130,7 +129,6 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
         return found
 
     def note(self, action: Action, endpoint: WebhookEndpoint, **values: Any) -> None:
-        """Record who did this, and the new values."""
         with acting(Actor(cast("AccessToken", self.request.auth).id, Channel.API)):
             record(action, endpoint, changes={name: [None, value] for name, value in values.items()})
 

@@ -112,7 +112,6 @@ def failure(status: int, entries: tuple[ErrorEntry, ...], methods: str) -> Json:
 
 
 def headers(operation: Json, status: int) -> Json:
-    """Refer to the headers that are common to answers."""
     rules = source()["answers"][status]
     names = {"X-Request-Id": "XRequestId", "Cache-Control": "CacheControl"}
     if not is_public(operation) and rules["counted"] != "never":

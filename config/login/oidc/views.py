@@ -23,7 +23,6 @@ def link(request: HttpRequest) -> HttpResponse:
 
 
 def log_in(request: HttpRequest, **state: Any) -> HttpResponse:
-    """Lead to the issuer."""
     if not settings.OIDC_ISSUER:
         raise Http404
     provider, nonce = Provider(request), secrets.token_urlsafe(32)
