@@ -160,13 +160,7 @@ def parameters(source: Json) -> Iterator[Json]:
 
 
 def parameter_schema(field: Field) -> Json:
-    match field:
-        case query_fields.WholeNumberParameter():
-            default = {} if field.default is serializers.empty else {"default": field.default}
-            return {"type": "integer", "minimum": field.min_value, "maximum": field.max_value} | default
-        case query_fields.MomentParameter():
-            return MOMENT
-        case fields.ChoiceField():
-            return {"type": "string", "enum": list(field.choices)}
-    assert isinstance(field, fields.StringField)
-    return {"type": "string", "minLength": 1, "maxLength": field.max_length}
+    if not isinstance(field, query_fields.WholeNumberParameter):
+        return value_schema(field)
+    default = {} if field.default is serializers.empty else {"default": field.default}
+    return {"type": "integer", "minimum": field.min_value, "maximum": field.max_value} | default
