@@ -14,10 +14,10 @@ class Receiver(ThreadingHTTPServer):
     """Serves a shop's endpoint on this machine; verifies the signature, as every receiver should."""
 
     daemon_threads = True
+    secret = ""  # of the endpoint, once it is made
 
-    def __init__(self, host: str, secret: str, show: Callable[[str], None]) -> None:
+    def __init__(self, host: str, show: Callable[[str], None]) -> None:
         super().__init__((host, 0), Handler)
-        self.secret = secret
         self.show = show
         self.url = f"http://{host}:{self.server_port}/webhooks"
 

@@ -14,6 +14,7 @@ from decimal import Decimal
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import orjson
 import requests
@@ -28,7 +29,6 @@ from carriers.sandbox.journeys import PACE_NAME, pace_of
 from carriers.sandbox.server import SandboxServer
 from config.docs.collection import collection
 from config.docs.openapi.document import example
-from config.management.demo_lines import guide
 from config.management.receiver import Receiver
 from config.ops.serving import check_port
 from parcels.importing.reading import ParcelImport
@@ -37,7 +37,7 @@ from shops.api.paths import TRACKING
 from shops.contracts.models import CarrierContract
 from shops.management import base
 from shops.models import AccessToken, Shop
-from shops.webhooks import endpoints, signing
+from shops.webhooks import endpoints
 from shops.webhooks.models import WebhookEndpoint
 
 HOST = "127.0.0.1"
@@ -50,6 +50,9 @@ TRACKING_PACE = 1440
 SETTLE_WAIT = "60"  # seconds, in place of half an hour
 # The description's example, sent from the shop's own address.
 ORDER = {name: value for name, value in example("order").items() if name != "originAddress"}
+# The first point's code, in the answer of a search that was kept.
+FIRST_POINT = r"""sed 's/^{"data":\[{"pickupPointCode":"\([^"]*\)".*/\1/' points.json"""
+TEXT = Path(__file__).parent.with_name("demo.txt")
 
 
 class Command(base.Command):
@@ -80,7 +83,7 @@ class Command(base.Command):
                 test_token = seed_shop(TEST_SHOP_ID, is_test=True)
                 parcel = seed_parcels()
                 password = fresh_password()
-                receiver = Receiver(HOST, signing.new_secret(), self.print)
+                receiver = Receiver(HOST, self.print)
                 seed_webhook(receiver)
                 sandbox = stack.enter_context(SandboxServer(HOST, pace=pace))
                 tests = stack.enter_context(SandboxServer(HOST, pace=pace))
@@ -160,9 +163,8 @@ def seed_webhook(receiver: Receiver) -> None:
     """Tell the receiver of this demonstration, and no earlier one, what happens."""
     for earlier in WebhookEndpoint.objects.for_shop(SHOP_ID).not_revoked():
         endpoints.revoke(earlier)
-    endpoint = WebhookEndpoint(shop_id=SHOP_ID, url=receiver.url)
-    endpoint.set_secret(receiver.secret)
-    endpoint.save()
+    shop = Shop.objects.get(id=SHOP_ID)
+    _, receiver.secret = endpoints.create(shop=shop, url=receiver.url)
 
 
 def fresh_password() -> str:
@@ -223,6 +225,26 @@ def buy_label(url: str, token: str) -> dict[str, Any]:
     if answer.status_code != HTTPStatus.CREATED:
         raise CommandError(f"the sample label was not bought: {label['message']}")
     return label
+
+
+def guide(url: str, token: str, parcel: dict[str, Any], label: dict[str, Any], **places: object) -> str:
+    ordered = example("pickupOrder")
+    place = ordered["destinationAddress"]
+    heaviest_kg = max(parcel["weight"] for parcel in ordered["parcels"])
+    wanted = {"productCode": ordered["productCode"], "zip": place["zip"], "city": place["city"]}
+    order = orjson.dumps(ordered | {"pickupPointCode": "FIRST"}).decode().replace("'", "'\\''")
+    return "\n" + TEXT.read_text("utf-8").format(
+        url=url,
+        api=f"{url}{TRACKING}",
+        token=token,
+        number=parcel["trackingId"],
+        label_number=label["trackingNumber"],
+        order_number=quote(parcel["orderNumber"]),
+        email=quote(parcel["customerEmail"], safe="@"),
+        search=urlencode(wanted | {"weight": heaviest_kg, "limit": 3}),
+        order=order.replace("FIRST", f"""'"$({FIRST_POINT})"'"""),
+        **places,
+    )
 
 
 def write_collection(path: Path, **variables: str) -> None:
