@@ -3,7 +3,7 @@
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from http import HTTPStatus
@@ -78,14 +78,17 @@ class FromDatabase(Collector):
             return []
 
 
+def gauge(name: str, meaning: str, label: str, values: Mapping[str, float]) -> Metric:
+    made = GaugeMetricFamily(name, meaning, labels=[label])
+    for each, value in values.items():
+        made.add_metric([each], value)
+    return made
+
+
 def due_checks() -> list[Metric]:
     """Read the first rows of a small index."""
-    gauge = GaugeMetricFamily(
-        "tracking_oldest_due_seconds", "Age of the oldest question to a carrier that is due.", labels=["carrier"]
-    )
-    for carrier_code in TRACKERS:
-        gauge.add_metric([carrier_code], oldest_due_s(carrier_code))
-    return [gauge]
+    meaning = "Age of the oldest question to a carrier that is due."
+    return [gauge("tracking_oldest_due_seconds", meaning, "carrier", {each: oldest_due_s(each) for each in TRACKERS})]
 
 
 def open_labels() -> list[Metric]:
@@ -93,29 +96,20 @@ def open_labels() -> list[Metric]:
     undecided = list(ShippingLabel.objects.needing_decision().values_list("state", flat=True)[:MAX_COUNTED])
     rows = ShippingLabel.objects.interrupted().order_by("leased_until").values_list("state", "leased_until")
     interrupted = list(rows[:MAX_COUNTED])
+    states = [state for state, _ in interrupted]
     oldest_s = (clock.now() - interrupted[0][1]).total_seconds() if interrupted else 0.0
     offset_s = clock.host_offset_s()
+    taken_up = "Interrupted purchases that reconcile_labels will take up, by state."
+    to_decide = "Labels that staff have to decide, by state."
     return [
-        by_state("labels_to_decide", "Labels that staff have to decide, by state.", UNFINISHED, undecided),
-        by_state(
-            "labels_interrupted",
-            "Interrupted purchases that reconcile_labels will take up, by state.",
-            UNFINISHED,
-            [state for state, _ in interrupted],
-        ),
+        gauge("labels_to_decide", to_decide, "state", {each: undecided.count(each) for each in UNFINISHED}),
+        gauge("labels_interrupted", taken_up, "state", {each: states.count(each) for each in UNFINISHED}),
         GaugeMetricFamily("labels_interrupted_oldest_seconds", "Age of the oldest of them.", value=oldest_s),
         GaugeMetricFamily("host_clock_offset_seconds", "This host's clock less the database's.", value=offset_s),
     ]
 
 
 FROM_DATABASE = (open_labels, due_checks, webhook_metrics.queue_metrics)
-
-
-def by_state(name: str, meaning: str, states: Iterable[str], found: list[str]) -> Metric:
-    gauge = GaugeMetricFamily(name, meaning, labels=["state"])
-    for state in states:
-        gauge.add_metric([state], found.count(state))
-    return gauge
 
 
 class LivingProcesses(MultiProcessCollector):

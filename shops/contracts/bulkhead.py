@@ -92,9 +92,8 @@ class Bulkhead:
             if self._is_in_use(key):
                 raise KeyInUseError
             if self._is_full(place):
-                raise BulkheadFullError(
-                    gettext("too many requests wait for {carrier} now").format(carrier=carrier_code)
-                )
+                text = gettext("too many requests wait for {carrier} now")
+                raise BulkheadFullError(text.format(carrier=carrier_code))
             self._keys[place].append(key)
             self._note_change(place)
         try:

@@ -47,19 +47,13 @@ def check(
     except NotAskedError:
         return Report(is_good=False, summary=gettext("Other contracts are being checked. Try again in some seconds."))
     except CredentialsRejected as error:
-        return Report(
-            is_good=False,
-            summary=gettext("{carrier_code} refuses the credentials: {detail}.").format(
-                carrier_code=carrier_code, detail=error.detail
-            ),
-        )
+        text = gettext("{carrier_code} refuses the credentials: {detail}.")
+        return Report(is_good=False, summary=text.format(carrier_code=carrier_code, detail=error.detail))
     except CarrierError as error:
-        reason = gettext("{carrier_code} was not reached, or gave no readable answer: {error}.").format(
-            carrier_code=carrier_code, error=error
-        )
-        return Report(
-            is_good=False, summary=gettext("{reason} Nothing is known about the credentials.").format(reason=reason)
-        )
+        text = gettext("{carrier_code} was not reached, or gave no readable answer: {error}.")
+        reason = text.format(carrier_code=carrier_code, error=error)
+        text = gettext("{reason} Nothing is known about the credentials.")
+        return Report(is_good=False, summary=text.format(reason=reason))
     return report(carrier_code, findings, facts)
 
 
@@ -89,7 +83,6 @@ def report(carrier_code: str, findings: list[Finding], facts: Mapping[str, str])
     }
     counts = Counter(finding.verdict for finding in findings)
     told = ", ".join(f"{counts[verdict]} {word}" for verdict, word in words.items() if counts[verdict])
-    summary = gettext("{carrier_code} accepts the credentials. Products: {told}.").format(
-        carrier_code=carrier_code, told=told
-    )
+    text = gettext("{carrier_code} accepts the credentials. Products: {told}.")
+    summary = text.format(carrier_code=carrier_code, told=told)
     return Report(is_good=not counts[Verdict.MISSING], summary=summary, findings=findings, facts=facts)

@@ -130,9 +130,8 @@ def check_accounts(carrier_code: str, numbers: Mapping[str, str]) -> None:
         if (number or field == "account_number") and not shape.account_number.fullmatch(number):
             raise TermsError(field, needs(carrier_code))
     if numbers["parent_account_number"] and not shape.takes_parent:
-        raise TermsError(
-            "parent_account_number", gettext("{carrier_code} has no parent accounts").format(carrier_code=carrier_code)
-        )
+        text = gettext("{carrier_code} has no parent accounts")
+        raise TermsError("parent_account_number", text.format(carrier_code=carrier_code))
     if numbers["pickup_account_number"] == numbers["account_number"]:
         raise TermsError("pickup_account_number", gettext("is the contract's own: leave it out"))
 

@@ -101,9 +101,8 @@ def split_url(url: str) -> tuple[str, int]:
     check_host(host)
     port = schemes[parts.scheme] if port is None else port
     if port != schemes[parts.scheme] and port < FIRST_FREE_PORT:
-        raise UrlError(
-            gettext("needs port {port} or one above {last}").format(port=HTTPS_PORT, last=FIRST_FREE_PORT - 1)
-        )
+        text = gettext("needs port {port} or one above {last}")
+        raise UrlError(text.format(port=HTTPS_PORT, last=FIRST_FREE_PORT - 1))
     return host, port
 
 
