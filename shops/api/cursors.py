@@ -83,8 +83,8 @@ class Page:
     ) -> dict[str, Any]:
         """Return the page's body: rows by two columns, the highest first; the second tells rows of one list apart."""
         if self.after:
-            fields = [cast("Field[Any, Any]", rows.model._meta.get_field(name)) for name in columns]
-            values = {field.name: field.to_python(text) for field, text in zip(fields, self.after, strict=True)}
+            fields = {name: cast("Field[Any, Any]", rows.model._meta.get_field(name)) for name in columns}
+            values = {name: fields[name].to_python(text) for name, text in zip(columns, self.after, strict=True)}
             rows = rows.filter(after(values, [f"-{name}" for name in columns]))
         found = list(rows.order_by(*(f"-{name}" for name in columns))[: self.limit + 1])
         shown = found[: self.limit]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
 from django.conf import settings
@@ -60,11 +60,6 @@ class Usage:
     remaining: int
     reset_s: int
     is_exceeded: bool = False
-
-    @classmethod
-    def of(cls, counted: int, *, limit: int, window_s: int, reset_s: int) -> Self:
-        """Make the usage of a window with so many requests, the current one included."""
-        return cls(limit, window_s, max(0, limit - counted), reset_s, is_exceeded=counted > limit)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -131,7 +126,7 @@ def count(*, group: str, key: str, limit: int | None = None, window_s: int | Non
         STAND_IN.labels(group).inc()
         counted = count_in(caches["default"], name, window_s)
     reset_s = max(1, ends_at - int(time.time()) + 1)  # the window's last second still belongs to it
-    usage = Usage.of(counted, limit=limit, window_s=window_s, reset_s=reset_s)
+    usage = Usage(limit, window_s, max(0, limit - counted), reset_s, is_exceeded=counted > limit)
     if usage.is_exceeded:
         REFUSALS.labels(group).inc()
     return usage
