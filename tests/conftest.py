@@ -51,10 +51,9 @@ ANY_DATABASE = {
         "config/desk": "test_languages test_looks test_morning test_tasks",
         "config/login": "test_devices test_passwords test_second_factor test_sessions test_sign_on",
         "docs": "test_pages",
-        "labels": "test_accounts test_contracts test_folder test_idempotency_failures test_metrics test_needles"
-        " test_order_check test_points test_word_back",
-        "labels/admin": "test_adopted_in_part test_adopting test_cancelling test_deciding test_page test_pdf"
-        " test_printing test_selected test_slips test_to_decide test_unmerged_pdfs",
+        "labels": "test_accounts test_contracts test_folder test_metrics test_order_check test_points test_word_back",
+        "labels/admin": "test_adopting test_cancelling test_deciding test_page test_pdf test_printing test_slips"
+        " test_to_decide",
         "parcels/admin": "test_dossier test_page test_tracking",
         "shops": "test_admin test_contract_admin test_contract_form test_sender_address_command test_sender_form",
         "shops/webhooks": "test_admin test_public_addresses test_signing",

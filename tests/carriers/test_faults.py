@@ -1,11 +1,19 @@
 """A hostile or failing carrier: each fault ends in a named error, in time, in bounded memory, and is sent once."""
 
+import json
+import os
+import socket
+import subprocess
+import sys
 import time
 import tracemalloc
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from carriers import pdf
 from carriers.client import CLIENT_ERRORS, Limits
 from carriers.errors import (
     AddressRejected,
@@ -16,12 +24,15 @@ from carriers.errors import (
     ProductNotInContract,
     RequestRejected,
 )
+from carriers.http import connections
+from carriers.http.transport import UnreadableError
 from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import PurchasedLabel
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import arm
-from tests.carriers.support.broken_answers import ALPHA, BETA, QUICK, SLOW
+from tests.carriers.support.broken_answers import ALPHA, BETA, FLOODS, QUICK, SLOW
+from tests.carriers.support.measured_buyer import UNARMED
 from tests.carriers.support.sandbox import CREATE_PATHS, bought, linked, received, sandbox_clients
 from tests.carriers.support.servers import LABEL, Play, always, http, once, serving
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
@@ -246,3 +257,92 @@ def test_a_warning_is_passed_on(sandbox: SandboxServer) -> None:
     made = purchase(sandbox, "beta", 1, WAIT_TIMEOUT_S)
     assert isinstance(made.outcome, PurchasedLabel)
     assert made.outcome.warnings == ("SANDBOX: line2 is cut",)
+
+
+# CPU time and memory, measured in a process of its own
+
+ROOT = Path(__file__).parents[2]
+# Floods of 50 MB and of 300 MB unpacked are cut off at 20 MB.
+MOST_BYTES = 64 * 1024 * 1024
+MOST_S = 2.5
+
+
+def measured(url: str, carrier: str, faults: list[str]) -> list[list[Any]]:
+    """Return for each fault: name, class of the outcome, CPU seconds, bytes of memory added so far."""
+    command = [sys.executable, "-m", "tests.carriers.support.measured_buyer", url, carrier, *faults]
+    # Without the service's settings, which the clients do not need.
+    environment = {"PATH": os.defpath}
+    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
+    assert run.returncode == 0, run.stderr
+    return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+@BOTH
+def test_no_fault_takes_much_memory_or_time(sandbox: SandboxServer, carrier: str) -> None:
+    slow = {*UNTIL_THE_DEADLINE, "slow"}
+    faults = [fault.name for fault in FAULTS if carrier in fault.carriers and fault.name not in slow]
+    rows = measured(sandbox.url, carrier, faults)
+    assert [row[:2] for row in rows] == [[fault, END_OF[carrier, fault].__name__] for fault in faults]
+    assert max(took_s for _, _, took_s, _ in rows) < MOST_S
+    assert rows[-1][3] < MOST_BYTES
+
+
+def test_no_flood_takes_much_memory_or_time(serve: Serve) -> None:
+    faults = [
+        *("many tags", "many attributes", "depth without end"),
+        *("the answer has 50 MB", "the chunks have 50 MB", "a small answer unpacks to 300 MB"),
+        *("a header has no end", "there are a million headers", *FLOODS),
+    ]
+    plays = iter((always(LABEL["alpha"]), *((QUICK | ALPHA)[fault] for fault in faults)))
+
+    def play(stream: socket.socket, request: bytes) -> bool:
+        return next(plays)(stream, request)
+
+    server = serve(play)
+    rows = measured(server.url, "alpha", [UNARMED] * len(faults))
+    ends = {fault: end for fault, (_, end, _, _) in zip(faults, rows, strict=True)}
+    assert ends == dict.fromkeys(faults, "OutcomeUnknown")
+    assert max(took_s for _, _, took_s, _ in rows) < MOST_S
+    assert rows[-1][3] < MOST_BYTES
+
+
+# Linked parcels
+
+
+def test_each_linked_call_has_a_deadline_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four parcels of 0.6 deadlines each: alone each would be bought, and so are all."""
+    numbers, clock_s, waits_s = iter(b"1234"), connections.clock_s, [0.0]
+    monkeypatch.setattr(connections, "clock_s", lambda: clock_s() + sum(waits_s))
+
+    def slow(stream: socket.socket, request: bytes) -> bool:
+        waits_s.append(WAIT_TIMEOUT_S * 0.6)
+        stream.sendall(LABEL["beta"].replace(b"78901", b"7890%d" % (next(numbers) - ord("0"))))
+        return True
+
+    with serving(slow) as server:
+        made = client("beta", server.url, UNHURRIED).create_label(shipment("beta", 4), CREDENTIALS["beta"])
+    assert len(set(made.tracking_numbers)) == len(made.pdfs) == len(server.requests) == 4
+
+
+def page_tree_bomb(depth: int) -> bytes:
+    """Return a PDF of a kilobyte with 2 ** depth pages: each node of the tree names the next one twice."""
+    node = b"%d 0 obj<</Type/Pages/Count 2/Kids[%d 0 R %d 0 R]>>endobj\n"
+    nodes = b"".join(node % (number, number + 1, number + 1) for number in range(2, depth + 2))
+    page = b"%d 0 obj<</Type/Page/MediaBox[0 0 9 9]>>endobj\n" % (depth + 2)
+    catalog = b"1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+    return b"%PDF-1.4\n" + catalog + nodes + page + b"trailer<</Root 1 0 R>>\nstartxref\n0\n%%EOF"
+
+
+def test_a_pdf_that_keeps_the_parser_busy_is_abandoned_in_time(merging_process: None) -> None:
+    started_s = time.monotonic()
+    with pytest.raises(UnreadableError):
+        pdf.rewritten([page_tree_bomb(15)] * 4, DEADLINE_S)
+    assert DEADLINE_S - 0.05 < time.monotonic() - started_s < DEADLINE_S + MARGIN_S
+
+
+def test_one_number_for_two_parcels_leaves_the_outcome_unknown(serve: Serve) -> None:
+    server = serve(always(LABEL["beta"]))
+    with pytest.raises(OutcomeUnknown, match="repeats the number") as caught:
+        client("beta", server.url).create_label(shipment("beta", 2), CREDENTIALS["beta"])
+    assert caught.value.made_numbers == ("6A12345678901",) * 2
+    assert list(caught.value.made_pdfs) == ["6A12345678901", "parcel-2"]

@@ -9,6 +9,7 @@ import pytest
 from django.db.models import Model
 
 from carriers.products import PRODUCTS
+from labels.ids import id_prefix, id_time, new_label_id
 from labels.models import LabelState
 from tests.labels.conftest import Sandbox, row
 from tests.labels.orders import LINKED, PRODUCT, RECIPIENT, SENDER, order, post, weighing
@@ -186,3 +187,19 @@ def test_any_text_that_can_be_printed_is_kept_as_it_is(buyer: Caller) -> None:
     text = "  \u00e9 e\u0301 \U0001f600 \u202e \n'\"<&;--  "
     assert post(buyer, order(orderId=text)).json()["orderId"] == text
     assert row().order_id == text
+
+
+# The label's id
+
+
+@pytest.mark.parametrize(
+    "moment", ["2025-01-01T00:00+00:00", "2026-02-28T23:59:59.999+00:00", "2113-12-31T23:59+00:00"]
+)
+def test_a_label_id_tells_its_time_to_the_millisecond(moment: str) -> None:
+    made_at = datetime.fromisoformat(moment)
+    assert id_time(id_prefix(made_at)) == made_at
+    assert id_prefix(made_at) < id_prefix(made_at + timedelta(milliseconds=1))
+
+
+def test_a_new_label_id_tells_the_present_time() -> None:
+    assert abs(id_time(new_label_id()) - datetime.now(UTC)) < timedelta(minutes=1)

@@ -3,13 +3,20 @@
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
+from carriers.products import PRODUCTS
 from labels.lifecycle import db_retry, outcomes, states
-from labels.lifecycle.states import TRANSITIONS, Event
+from labels.lifecycle.db_retry import with_db_retry
+from labels.lifecycle.states import TRANSITIONS, Event, move
 from labels.models import LabelState, ShippingLabel
-from tests.labels.conftest import assert_coded
-from tests.labels.orders import order, post
+from shops.api.errors.plain import ORDERS_HELD_UP
+from shops.contracts import clients
+from tests.labels.conftest import Sandbox, assert_coded, row
+from tests.labels.factories import LabelFactory
+from tests.labels.interruptions import assert_bought
+from tests.labels.orders import PRODUCT, order, post
+from tests.labels.test_metrics import value
 from tests.support.api import Caller, Clock
 
 STEPS = {
@@ -88,3 +95,126 @@ def test_all_writes_of_a_purchase_share_one_timeout(buyer: Caller, outages: dict
     assert waiting.now_s == pytest.approx(db_retry.DB_RETRY_TIMEOUT_S, abs=2 * db_retry.PAUSE_S)
     label = ShippingLabel.objects.get()
     assert (label.state, bytes(label.pdf or b"")[:5]) == (LabelState.RECEIVED, b"%PDF-")  # nothing is lost
+
+
+# Retried writes
+
+
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Make no pause, and note each time that the connection is given up."""
+    noted: list[bool] = []
+    monkeypatch.setattr(db_retry, "PAUSE_S", 0)
+    monkeypatch.setattr("labels.lifecycle.db_retry.connection.close", lambda: noted.append(True))
+    return noted
+
+
+@pytest.mark.parametrize("error", [OperationalError, InterfaceError])
+def test_a_write_that_fails_is_made_again_on_a_new_connection(error: type[Exception], closed: list[bool]) -> None:
+    failures = [error("the database restarts")] * 3
+
+    def write() -> str:
+        if failures:
+            raise failures.pop()
+        return "written"
+
+    assert with_db_retry(write) == "written"
+    assert len(closed) == 3
+
+
+def test_a_database_that_stays_away_is_an_error_in_the_end(closed: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", -1)
+
+    def write() -> None:
+        raise DatabaseError("gone")
+
+    with pytest.raises(DatabaseError):
+        with_db_retry(write)
+
+
+def test_a_fault_of_our_own_is_not_tried_again(closed: list[bool]) -> None:
+    calls: list[bool] = []
+
+    def write() -> None:
+        calls.append(True)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        with_db_retry(write)
+    assert (len(calls), closed) == (1, [])
+
+
+@pytest.mark.real_services
+@pytest.mark.django_db(transaction=True)
+def test_while_the_databases_disk_is_full_an_order_is_refused_at_once_and_leaves_nothing(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wait(seconds: float) -> None:
+        raise AssertionError("an order waits for the database")
+
+    monkeypatch.setattr("labels.lifecycle.db_retry.time.sleep", wait)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full'; END $$;"
+            "CREATE TRIGGER full_disk BEFORE INSERT ON labels_shippinglabel EXECUTE FUNCTION refuse()"
+        )
+    try:
+        response = post(buyer, order(), key="k")
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP FUNCTION refuse CASCADE")
+    assert (response.status_code, response.json()["message"]) == (503, ORDERS_HELD_UP.message)
+    assert sandbox.calls() == 0
+    assert post(buyer, order(), key="k").status_code == 201
+
+
+# Rows that a failover loses
+
+VANISHED = "label_rows_vanished_total"
+
+
+@pytest.fixture
+def failover(buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the database lose the row while the carrier is asked."""
+    for carrier_code in PRODUCT:
+        client = clients.client(carrier_code, is_test=False)
+
+        def lose(*args: Any, create_label: Any = client.create_label, **options: Any) -> Any:
+            try:
+                return create_label(*args, **options)
+            finally:
+                ShippingLabel.objects.filter(state=LabelState.PURCHASING).delete()
+
+        monkeypatch.setattr(client, "create_label", lose)
+
+
+@pytest.mark.parametrize("product_code", PRODUCT.values())
+def test_a_bought_label_is_written_again_with_an_alarm(
+    product_code: str, failover: None, buyer: Caller, sandbox: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    carrier = PRODUCTS[product_code].carrier
+    before = value(VANISHED, carrier=carrier)
+    assert post(buyer, order(product_code), key="k").status_code == 201
+    assert_bought(buyer, sandbox)
+    assert post(buyer, order(product_code), key="k")["Idempotent-Replayed"] == "true"
+    assert (sandbox.calls(), value(VANISHED, carrier=carrier)) == (1, before + 1)
+    (alarm,) = [record for record in caplog.records if record.levelname == "CRITICAL"]
+    assert vars(alarm)["tracking_numbers"] == row().tracking_number
+
+
+def test_a_key_that_another_purchase_has_by_now_stays_there(own: Caller) -> None:
+    lost = LabelFactory(shop=own.shop, state="received", idempotency_key="k")
+    ShippingLabel.objects.filter(id=lost.id).delete()
+    later = LabelFactory(shop=own.shop, idempotency_key="k")
+    assert move(lost, Event.BOUGHT, tracking_numbers=["XS1"])
+    kept = ShippingLabel.objects.get(id=lost.id)
+    assert (kept.state, kept.tracking_numbers, kept.idempotency_key) == (LabelState.RECEIVED, ["XS1"], None)
+    later.refresh_from_db()
+    assert later.idempotency_key == "k"
+
+
+def test_what_another_process_decided_meanwhile_is_no_vanished_row(own: Caller) -> None:
+    label, before = LabelFactory(shop=own.shop), value(VANISHED, carrier="beta")
+    assert not move(label, Event.UNANSWERED)
+    assert (row().state, value(VANISHED, carrier="beta")) == (LabelState.GENERATED, before)

@@ -1,20 +1,26 @@
 """Purchases that were interrupted are finished, cancelled or classified: by asking alpha, never by buying again."""
 
+from datetime import timedelta
+
 import pytest
+from django.db import connection
 from pytest_django.fixtures import Settings
 
+from carriers.errors import OutcomeUnknown
 from carriers.shipment import PurchasedLabel
 from labels.lifecycle import outcomes
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
+from labels.orders import shipment
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
-from tests.labels.conftest import Sandbox, assert_coded, row
-from tests.labels.factories import LabelFactory
+from tests.labels.conftest import Sandbox, assert_coded, in_threads, nothing_finished, row
+from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.interruptions import (
     BETA,
     CANCEL,
     KEY,
+    SEARCH,
     WAIT_S,
     as_if_killed,
     assert_bought,
@@ -162,3 +168,174 @@ def test_an_order_of_beta_settles_itself_after_half_an_hour(is_killed: bool, buy
     assert post(buyer, order(BETA), key=KEY).status_code == 201
     pass_time(100_000)
     assert reconcile() == {}
+
+
+# Leases, and what the storage refused
+
+
+def test_what_is_stored_and_not_recorded_so_is_counted_as_its_row_says(
+    transactional_db: None, own: Caller, caplog: pytest.LogCaptureFixture
+) -> None:
+    label = LabelFactory(shop=own.shop, state="received")
+    caplog.set_level("INFO", "labels.reconciling")
+    with nothing_finished():
+        assert reconcile() == {LabelState.RECEIVED: 1}
+    assert row().state == LabelState.RECEIVED
+    said = [record.state for record in caplog.records if record.message == "label reconciled"]  # type: ignore[attr-defined]  # its own
+    assert said == [LabelState.RECEIVED]
+    ShippingLabel.objects.update(leased_until=label.leased_until)
+    assert reconcile() == {LabelState.GENERATED: 1}
+
+
+# --- Whose it is ---
+
+
+def test_the_oldest_is_taken_up_first(own: Caller, caplog: pytest.LogCaptureFixture) -> None:
+    aged = [LabelFactory(shop=own.shop, days_ago=days, state="received") for days in (2, 3, 1)]
+    caplog.set_level("INFO", "labels.reconciling")
+    assert reconcile() == {LabelState.GENERATED: 3}
+    taken = [record.label for record in caplog.records if record.message == "label reconciled"]  # type: ignore[attr-defined]  # its own
+    assert taken == [aged[1].id, aged[0].id, aged[2].id]
+
+
+@pytest.mark.real_services
+def test_what_is_interrupted_is_found_along_an_index(own: Caller) -> None:
+    for days in range(3):
+        LabelFactory(shop=own.shop, days_ago=days, state="failed")
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_bitmapscan = off")
+    plan = ShippingLabel.objects.interrupted().order_by("leased_until").values_list("id", flat=True).explain()
+    assert "Index Scan using label_interrupted" in plan
+    assert "Sort" not in plan
+
+
+def test_a_purchase_that_somebody_works_on_is_left_alone(buyer: Caller, sandbox: Sandbox) -> None:
+    interrupt(buyer, sandbox, "closemade")
+    as_if_killed()
+    assert reconcile() == {}
+    assert (row().state, sandbox.questions()) == (LabelState.PURCHASING, 0)
+
+
+def test_a_purchase_that_ends_late_leaves_the_lease_to_who_has_it_now(buyer: Caller, sandbox: Sandbox) -> None:
+    interrupt(buyer, sandbox, "closemade")
+    late = row()
+    taken_until = late.leased_until + timedelta(minutes=1)
+    ShippingLabel.objects.update(leased_until=taken_until)
+    outcomes.fail_during_request(late, OutcomeUnknown("alpha", "no whole answer in time"))
+    assert row().leased_until == taken_until
+
+
+def test_several_reconcilers_at_once_do_the_work_once(buyer: Caller, sandbox: Sandbox) -> None:
+    sandbox.arm("closemade")
+    for number in range(4):  # a fifth in a row would open the circuit breaker
+        post(buyer, order(orderId=str(number)))
+    sandbox.disarm()
+    pass_time()
+    sandbox.arm("slow", operation=SEARCH, delay_s=0.2)
+    runs = in_threads(3, lambda _: reconcile())
+    assert sum(run.total() for run in runs) == 4
+    assert sandbox.questions() == 4 * 2  # each is found and cancelled once
+    assert set(ShippingLabel.objects.values_list("state", flat=True)) == {LabelState.FAILED}
+    assert len(sandbox.made()) == 4
+
+
+def test_one_shops_trouble_holds_up_no_other(buyer: Caller, other: Caller, sandbox: Sandbox) -> None:
+    theirs = ContractFactory(shop=other.shop, carrier_code="alpha")
+    sandbox.arm("closemade", count=2)
+    for caller in (buyer, other):
+        post(caller, order(), key=KEY)
+    CarrierContract.objects.filter(id=theirs.id).update(encrypted_credentials="x")
+    pass_time()
+    assert reconcile() == {LabelState.FAILED: 1, LabelState.UNKNOWN: 1}
+    assert ShippingLabel.objects.get(shop="own").state == LabelState.FAILED
+
+
+# Searches that are late
+
+DAY_S = 24 * 3600
+FAILURES = ["1", "29", "36", "37"]
+
+
+def make_late(label: ShippingLabel, sandbox: Sandbox) -> None:
+    """Let alpha make the parcel of a purchase after all."""
+    contract = CarrierContract.objects.get(carrier_code="alpha")
+    clients.client("alpha", is_test=False).create_label(shipment(label, contract), contract.credentials)
+
+
+@pytest.mark.parametrize("code", FAILURES)
+def test_a_documented_failure_frees_the_key_and_is_looked_up_after_an_hour_and_a_day(
+    code: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    sandbox.arm(code, count=1)
+    assert_coded(post(buyer, order(), key=KEY), 502, "ALPHA_UNAVAILABLE")
+    assert (row().state, row().idempotency_key, reconcile()) == (LabelState.FAILED, None, {})
+    pass_time(WAIT_S - 60)
+    buy_control(buyer)
+    for wait_s, is_asked in ((0, False), (200, True), (WAIT_S, False), (DAY_S, True), (DAY_S, False)):
+        pass_time(wait_s)
+        assert reconcile() == ({LabelState.FAILED: 1} if is_asked else {})
+    assert (row().state, row().ask_again_at) == (LabelState.FAILED, None)
+
+
+def test_a_failure_is_looked_up_each_day_of_a_week_where_nothing_was_bought_since(
+    buyer: Caller, sandbox: Sandbox
+) -> None:
+    sandbox.arm("1", count=1)
+    post(buyer, order(), key=KEY)
+    for day in range(10):
+        pass_time(DAY_S + 60)
+        reconcile()
+        assert sandbox.questions() == min(day + 1, 7)
+    assert (row().state, row().ask_again_at) == (LabelState.FAILED, None)
+
+
+def test_a_blind_search_of_a_day_later_is_not_believed(buyer: Caller, sandbox: Sandbox) -> None:
+    sandbox.arm("1", count=1)
+    post(buyer, order(), key=KEY)
+    make_late(row(), sandbox)
+    pass_time(DAY_S + 60)  # nothing reconciles meanwhile
+    buy_control(buyer)
+    sandbox.arm("unfound", operation=SEARCH, delay_s=10 * DAY_S)
+    reconcile()
+    sandbox.disarm()
+    pass_time(DAY_S + 60)
+    reconcile()
+    assert all(map(sandbox.is_cancelled, sandbox.made(row().id)))
+
+
+def test_what_is_found_of_a_failure_is_cancelled_and_told(
+    buyer: Caller, sandbox: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    sandbox.arm("1", count=1)
+    post(buyer, order(), key=KEY)
+    make_late(row(), sandbox)
+    (parcel,) = sandbox.made()
+    pass_time(WAIT_S + 200)
+    assert reconcile() == {LabelState.FAILED: 1}
+    assert sandbox.is_cancelled(parcel)
+    (told,) = [record for record in caplog.records if record.message == "parcels found of a failed purchase"]
+    assert (told.levelname, vars(told)["numbers"]) == ("ERROR", parcel.tracking_number)
+    pass_time(2 * DAY_S)
+    assert (reconcile(), reconcile()) == ({LabelState.FAILED: 1}, {})
+
+
+def test_more_parcels_than_a_search_shows_are_cancelled_by_several(buyer: Caller, sandbox: Sandbox) -> None:
+    sandbox.arm("1", count=1)
+    post(buyer, order(parcels=[{"weight": 1}] * 25), key=KEY)
+    make_late(row(), sandbox)
+    pass_time(WAIT_S + 200)
+    for _ in range(3):
+        assert reconcile() == {LabelState.FAILED: 1}
+        pass_time(400)
+    assert len(row().cancelled_numbers) == 25
+    assert all(map(sandbox.is_cancelled, sandbox.made()))
+
+
+@pytest.mark.parametrize(("fault", "product_code"), [("38", "alpha-13"), ("40015", BETA)])
+def test_a_refusal_and_a_carrier_that_cannot_be_asked_end_it(
+    fault: str, product_code: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    sandbox.arm(fault, count=1)
+    post(buyer, order(product_code), key=KEY)
+    assert (row().state, row().ask_again_at) == (LabelState.FAILED, None)

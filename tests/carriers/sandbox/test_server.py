@@ -14,7 +14,9 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
+from carriers.sandbox.countries import COUNTRIES, is_postal_code_of
 from carriers.sandbox.faults import FAULTS
+from carriers.sandbox.pickup_points import POINTS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import alpha_buy
 from tests.carriers.sandbox.beta.orders import beta_buy
@@ -125,3 +127,25 @@ def test_the_command_prints_its_urls_and_ends_on_a_signal(signum: signal.Signals
         out, err = process.communicate(timeout=TIMEOUT_S)
     assert [urlsplit(url).path for url in urls] == URL_PATHS
     assert (process.returncode, out, err, ledger) == (0, "", "", [])
+
+
+# The directory of pickup points
+
+
+def test_some_two_thousand_points_of_every_kind_are_known() -> None:
+    assert 2000 <= len(POINTS) <= 2300
+    assert len({(point.carrier, point.code) for point in POINTS}) == len(POINTS)
+    assert {point.kind for point in POINTS} == {"relay", "locker", "post_office", "carrier_site", ""}
+    assert {point.status for point in POINTS} == {"open", "holiday", "holiday_later", "inactive", "full"}
+    assert all(point.country in COUNTRIES for point in POINTS)
+    assert all(is_postal_code_of(point.country, point.zip_code) for point in POINTS)
+    assert [point.code for point in POINTS if not (point.name and point.kind)] == ["300559", "300560"]
+    assert {"FR", "BE", "DE", "ES", "NL", "LU", "RE", "GP"} <= {point.country for point in POINTS}
+    assert all(len(point.address1) <= 35 and len(point.name) <= 35 for point in POINTS)
+
+
+def test_the_directory_is_listed_with_filters(sandbox: SandboxServer) -> None:
+    assert len(get(f"{sandbox.url}/points")) == len(POINTS)
+    closed = get(f"{sandbox.url}/points", carrier="alpha", country="DE", status="holiday")
+    assert ("7002D", False) in [(point["code"], point["is_open"]) for point in closed]
+    assert {point["status"] for point in closed} == {"holiday"}
