@@ -41,6 +41,10 @@ def test_every_text_that_is_marked_has_a_french_one_and_the_compiled_catalogue_i
     assert CATALOGUE.with_suffix(".mo").read_bytes() == compiled.getvalue(), "run `make messages`"
 
 
+def test_french_texts_have_french_apostrophes() -> None:
+    assert re.findall(r"^(?:msgstr\S* )?\".*[a-z]'[a-zéèêà].*", CATALOGUE.read_text("utf-8"), re.MULTILINE) == []
+
+
 @pytest.mark.django_db
 def test_sheets_have_french_titles(monkeypatch: pytest.MonkeyPatch) -> None:
     browser = member("root")
