@@ -168,7 +168,7 @@ def finish_again(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
             latest = ShippingLabel.objects.row_of(label).get()  # stored by another meanwhile, or cancelled since
             return outcomes.publish(latest) if latest.state == LabelState.RECEIVED else replay(latest, key)
     except BulkheadFullError:
-        raise ApiError(IDEMPOTENCY_KEY_IN_PROGRESS) from None
+        raise LabelError(IDEMPOTENCY_KEY_IN_PROGRESS, label) from None
 
 
 @spans.step("order")

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from labels.models import LabelState, ShippingLabel
+from shops.contracts.bulkhead import bulkhead
 from shops.models import Shop
 from tests.labels.bad_orders import BETA, changed
 from tests.labels.conftest import Sandbox
+from tests.labels.factories import PDF
 from tests.labels.orders import SENDER, Json, order, post
 from tests.labels.test_customs import CUSTOMS, ITEM, NEW_YORK, WORLD
 from tests.support.api import Caller, Response, assert_error
@@ -105,15 +107,20 @@ def test_a_pickup_points_place_tells_it_of_an_order_that_fails(
     assert [ignored(answer) for answer in answers] == [named] * 2
 
 
-@pytest.mark.parametrize("state", [LabelState.CANCELLING, LabelState.CANCEL_UNKNOWN, LabelState.CANCELLED])
-def test_a_pickup_points_place_tells_it_of_a_cancelled_label(
+@pytest.mark.usefixtures("one_at_a_time")
+@pytest.mark.parametrize(
+    "state", [LabelState.CANCELLING, LabelState.CANCEL_UNKNOWN, LabelState.CANCELLED, LabelState.RECEIVED]
+)
+def test_a_pickup_points_place_tells_it_of_a_label_that_is_not_given(
     state: LabelState, buyer: Caller, sandbox: Sandbox
 ) -> None:
+    """It was cancelled, or its PDF waits for the storage, and others are before this request."""
     place = {"countryCode": "ES", "zip": "28012", "city": "Madrid"}
     body = order("beta_point_retrait_europe", destination=place, pickupPointCode="840102", **GOODS)
     assert ignored(post(buyer, body, "k")) == ""
-    ShippingLabel.objects.update(state=state)
-    answer = post(buyer, body, "k")
+    ShippingLabel.objects.update(state=state, pdf=PDF)
+    with bulkhead.enter("beta"):
+        answer = post(buyer, body, "k")
     assert (answer.status_code, ignored(answer)) == (409, "")
 
 
