@@ -235,6 +235,15 @@ def test_a_failure_is_explained_in_the_readers_language_beside_the_answer_as_the
     assert masked.count("alpha ne peut imprimer ou ne dessert pas") == 1
 
 
+def test_values_of_goods_are_written_as_the_reader_does(staff: Client, shop: Shop) -> None:
+    goods = [{"description": "Savon", "quantity": 2, "unitValue": value} for value in ("24.9", "1250")]
+    label = LabelFactory(shop=shop, customs={"items": goods})
+    shown = r" Savon, (.+?) EUR"
+    assert re.findall(shown, page_of(staff, label)) == ["24.9", "1,250"]
+    french = staff.get(f"{LABELS}{label.id}/change/", headers=FRENCH).text
+    assert re.findall(shown, french) == ["24,9", "1\xa0250"]
+
+
 def test_a_labels_warnings_are_dots_for_those_who_may_not_see_customers(shop: Shop) -> None:
     label = LabelFactory(shop=shop, warnings=["Rue Hunter coupée"])
     page = page_of(logged_in("view_shippinglabel"), label)
