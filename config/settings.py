@@ -64,7 +64,8 @@ OPERATOR = env.str("OPERATOR", "", validate=validators.one_line)
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HTTPS
 # One sign-on by OpenID Connect, beside the passwords (config.login.oidc); without an issuer there is none.
 OIDC_ISSUER = env.str("OIDC_ISSUER", "", validate=validators.issuer)
-OIDC_CLIENT_ID, OIDC_CLIENT_SECRET = env.str("OIDC_CLIENT_ID", ""), env.str("OIDC_CLIENT_SECRET", "")
+OIDC_CLIENT_ID = env.str("OIDC_CLIENT_ID", "", validate=validators.login)
+OIDC_CLIENT_SECRET = env.str("OIDC_CLIENT_SECRET", "", validate=validators.login)
 OIDC_SCOPES = env.str("OIDC_SCOPES", "openid profile email").split()
 OIDC_GROUPS_CLAIM = env.str("OIDC_GROUPS_CLAIM", "groups")
 OIDC_ROLES = validators.parse_roles(env.list("OIDC_ROLES", [], validate=validators.roles))
@@ -155,7 +156,8 @@ WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", False)
 
 EMAIL_HOST = env.str("EMAIL_HOST", "", validate=validators.host)
 EMAIL_PORT = env.int("EMAIL_PORT", 587, validate=validators.port)
-EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_USER", ""), env.str("EMAIL_HOST_PASSWORD", "")
+EMAIL_HOST_USER = env.str("EMAIL_HOST_USER", "", validate=validators.login)
+EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_PASSWORD", "", validate=validators.login)
 EMAIL_USE_SSL = EMAIL_PORT == 465  # noqa: PLR2004 - the port where TLS begins with the first byte (RFC 8314)
 EMAIL_USE_TLS = not EMAIL_USE_SSL  # STARTTLS
 EMAIL_TIMEOUT = 10  # seconds
@@ -181,7 +183,7 @@ LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"), validate=[] if LABEL
 def aws_keys() -> dict[str, str | None]:
     """Read both keys of an account, or none: boto3 then uses the machine's role."""
     names = {"access_key": "AWS_ACCESS_KEY_ID", "secret_key": "AWS_SECRET_ACCESS_KEY"}
-    keys = {option: env.str(name, "") or None for option, name in names.items()}
+    keys = {option: env.str(name, "", validate=validators.login) or None for option, name in names.items()}
     missing = [name for option, name in names.items() if keys[option] is None]
     if len(missing) == 1:
         raise EnvError(f'Environment variable "{missing[0]}" not set: the two AWS keys go together')
@@ -198,7 +200,7 @@ def label_storage(bucket: str) -> dict[str, Any]:
         "OPTIONS": {
             "bucket_name": bucket,
             **aws_keys(),
-            "security_token": env.str("AWS_SESSION_TOKEN", None),
+            "security_token": env.str("AWS_SESSION_TOKEN", None, validate=validators.login),
             "region_name": env.str(
                 "AWS_REGION", env.str("AWS_DEFAULT_REGION", "us-east-1"), validate=validators.region
             ),

@@ -219,5 +219,6 @@ whole_days = validate.Range(1, 36_500, error="needs whole days, 1 to 36500")
 audit_days = validate.Range(90, 36_500, error="needs whole days, 90 to 36500")  # the database refuses less
 port = validate.Range(1, MAX_PORT, error=PORT)
 folder = validate.Length(min=1, error="needs a folder")
+login = validate.Regexp(r"[ -~]*\Z", error="needs printable ASCII characters")  # nothing else can be sent as one
 region = validate.Regexp(r"[A-Za-z0-9-]+\Z", error="needs the name of a region")
 bucket = validate.Regexp(r"([A-Za-z0-9._-]{3,255})?\Z", error="needs the name of a bucket")

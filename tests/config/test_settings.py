@@ -52,6 +52,11 @@ BAD: dict[str, Sequence[str | None]] = {
     ],
     "EMAIL_HOST": ["mail.example.com"],  # without a sender
     "EMAIL_PORT": ["0", "65536", "smtp"],
+    **dict.fromkeys(
+        "EMAIL_HOST_USER EMAIL_HOST_PASSWORD OIDC_CLIENT_ID OIDC_CLIENT_SECRET AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY "
+        "AWS_SESSION_TOKEN".split(),
+        ("hunter2\n", "hunter2\udcff", "hunter2é"),
+    ),
     "DEFAULT_FROM_EMAIL": ["hunter2", "hunter2@", "a b@hunter2", "Parcels <hunter2>", "a@hunter2\n"],
     "ADMIN_URL": ["hunter2", "https://staff.example.com/?hunter2", "http://hunter2.example.com"],
     "OIDC_ROLES": ["logistics", "logistics=hunter2", "=Support", "logistics=Support,finance=superuser"],
