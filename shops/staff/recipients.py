@@ -16,7 +16,7 @@ from shops.db.words import word
 
 NAME, POSTAL_CODE, PHONE, EMAIL = "n", "z", "p", "e"
 KINDS = {
-    NAME: "recipients' names",
+    NAME: gettext_lazy("recipients' names"),
     POSTAL_CODE: gettext_lazy("postal codes"),
     PHONE: gettext_lazy("phone numbers"),
     EMAIL: gettext_lazy("e-mail addresses"),

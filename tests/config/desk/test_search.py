@@ -16,6 +16,7 @@ from tests.labels.factories import LabelFactory
 from tests.labels.orders import RECIPIENT
 from tests.support.api import Response, logged_in
 from tests.support.cases import in_one_test
+from tests.support.desk import FRENCH
 from tests.support.factories import DestinationFactory, ShopFactory, import_parcel
 
 SEARCH = "/admin/search/"
@@ -143,6 +144,7 @@ def test_what_was_searched_is_said_when_nothing_is_found(staff: Client, shop: Sh
     for kind in ("tracking numbers", "order numbers and ids", "label ids", "names", "e-mail addresses"):
         assert kind in page
     assert "phone numbers" not in page
+    assert "noms des destinataires" in staff.get("/admin/search/", {"q": "nobody"}, headers=FRENCH).text
     assert "three characters" in find(staff, "zz").text
 
 
