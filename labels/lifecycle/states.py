@@ -1,11 +1,13 @@
 """The transitions of a label's state, as a table, and the one function that makes them."""
 
+import csv
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum, auto
 from functools import cache, partial
+from pathlib import Path
 from typing import Any, Final, assert_never
 
 from django.db import transaction
@@ -74,54 +76,22 @@ class Transition:
 
 
 S = LabelState
-settled: Final = partial(Transition, OPEN, S.FAILED, frees_key=True, webhook="label.failed")
-cancelled: Final = partial(Transition, IN_CANCELLATION, S.CANCELLED, effect=Effect.RELEASED, webhook="label.cancelled")
-kept: Final = partial(Transition, target=S.GENERATED, effect=Effect.BROUGHT_BACK)
-TRANSITIONS: Final = {
-    Event.BOUGHT: Transition(
-        (S.RECEIVED, *OPEN),
-        S.RECEIVED,
-        "The carrier gave a number for each parcel, and the PDFs: they are kept.",
-        is_for_uncancelled=True,
-    ),
-    Event.STORED: Transition(
-        (S.RECEIVED,),
-        S.GENERATED,
-        "The PDF is stored: the shop can retrieve the label.",
-        effect=Effect.MADE,
-        webhook="label.generated",
-    ),
-    Event.REFUSED: Transition(
-        (S.PURCHASING, S.UNKNOWN), S.FAILED, "The carrier said that nothing was made.", frees_key=True
-    ),
-    Event.UNANSWERED: Transition(OPEN, S.UNKNOWN, "No readable answer came: a parcel may have been made."),
-    Event.MADE_IN_PART: Transition(
-        (S.PURCHASING, S.UNKNOWN), S.INCOMPLETE, "Some parcels were made before the carrier refused another."
-    ),
-    Event.INTERRUPTED: Transition((S.PURCHASING,), S.UNKNOWN, "The process that bought it did not come to its end."),
-    Event.FOUND: Transition(
-        (*OPEN, S.FAILED), S.UNKNOWN, "The carrier has parcels of it that can neither be sold nor cancelled."
-    ),
-    Event.NOT_FOUND: settled("The carrier does not know it: nothing was made."),
-    Event.VOIDED: settled("Its parcels had no PDF, and were cancelled."),
-    Event.SETTLED: settled("No label came of it in time, and what was made and is not used costs nothing."),
-    Event.ANSWERED_LATE: Transition(
-        (S.FAILED,), S.FAILED, "The carrier's yes came when it was settled: its parcels are cancelled."
-    ),
-    Event.ADOPTED: Transition((S.RECEIVED, *OPEN), S.RECEIVED, "Staff adopted parcels that were made."),
-    Event.MARKED_NOT_MADE: settled("Staff found that no parcel is left of it."),
-    Event.CANCEL_ASKED: Transition(
-        (S.GENERATED,), S.CANCELLING, "It is to be cancelled: the shop can't retrieve it.", effect=Effect.WITHDRAWN
-    ),
-    Event.CANCEL_UNANSWERED: Transition(
-        (S.CANCELLING,), S.CANCEL_UNKNOWN, "The carrier may have cancelled it, and did not answer."
-    ),
-    Event.CANCELLED: cancelled("All its parcels are cancelled."),
-    Event.CANCEL_REFUSED: kept((S.CANCELLING,), says="The carrier does not cancel it: it stays bought."),
-    Event.HANDED_IN: kept(IN_CANCELLATION, says="The carrier has taken it in charge: it stays bought."),
-    Event.MARKED_CANCELLED: cancelled("Staff found it cancelled at the carrier."),
-    Event.MARKED_KEPT: kept(IN_CANCELLATION, says="Staff found it not cancelled: it stays bought."),
-}
+GROUPS: Final = {"OPEN": OPEN, "IN_CANCELLATION": IN_CANCELLATION}
+
+
+def read() -> Iterator[tuple[Event, Transition]]:
+    """Read the table; its sources are states, and groups of them."""
+    table = Path(__file__).with_name("transitions.csv").read_text("utf-8")
+    for row in csv.DictReader(table.splitlines()):
+        words = row["sources"].split()
+        sources = tuple(state for word in words for state in (GROUPS[word] if word in GROUPS else (S(word),)))
+        flags = {name: bool(row[name]) for name in ("frees_key", "is_for_uncancelled")}
+        effect = Effect[row["effect"]] if row["effect"] else None
+        transition = Transition(sources, S(row["target"]), row["says"], effect=effect, webhook=row["webhook"], **flags)
+        yield Event(row["event"]), transition
+
+
+TRANSITIONS: Final = dict(read())
 
 
 def said_of(label: ShippingLabel) -> str:

@@ -18,10 +18,16 @@ def copy_of_its_file(mutant: Mutant, folder: Path) -> Path:
     return file
 
 
+def meant(file: Path) -> str:
+    """Return what a change must change: code without its comments, or a table."""
+    text = file.read_text()
+    return ast.dump(ast.parse(text)) if file.suffix == ".py" else text
+
+
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_mutant_changes_code_that_is_there_and_names_an_act(mutant: Mutant, tmp_path: Path) -> None:
     file = copy_of_its_file(mutant, tmp_path)
-    before = ast.dump(ast.parse(file.read_text()))
+    before = meant(file)
     mutant.apply(tmp_path)
-    assert ast.dump(ast.parse(file.read_text())) != before
+    assert meant(file) != before
     assert mutant.act in {*ACTS, *PLAYED}
