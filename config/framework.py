@@ -123,8 +123,6 @@ MFA_FORMS = {
     "authenticate": "config.login.forms.CodeForm",
     "reauthenticate": "config.login.forms.ConfirmationForm",
     "activate_totp": "config.login.forms.TOTPForm",
-    "add_webauthn": "config.login.forms.PasskeyForm",
-    "edit_webauthn": "config.login.forms.PasskeyNameForm",
 }
 MFA_TOTP_TOLERANCE = 1  # a code of half a minute earlier or later: clocks differ
 SOCIALACCOUNT_ADAPTER = "config.login.oidc.accounts.SocialAccountAdapter"

@@ -7,10 +7,7 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.forms import ActivateTOTPForm
 from allauth.mfa.totp.internal import auth as totp
 from allauth.mfa.utils import decrypt
-from allauth.mfa.webauthn.forms import AddWebAuthnForm, EditWebAuthnForm
-from django import forms
 from django.db.models import Q
-from django.utils.translation import gettext_lazy
 
 from config.login.limits import count_code
 
@@ -40,18 +37,6 @@ class TOTPForm(ActivateTOTPForm):
     def clean_code(self) -> str:
         count_code(self.user)
         return str(super().clean_code())
-
-
-class PasskeyForm(AddWebAuthnForm):
-    """A new passkey, with its name."""
-
-    name = forms.CharField(label=gettext_lazy("Name"), required=False)
-
-
-class PasskeyNameForm(EditWebAuthnForm):
-    """Another name of a passkey."""
-
-    name = forms.CharField(label=gettext_lazy("Name"))
 
 
 def take(authenticator: Authenticator, code: str) -> bool:

@@ -106,17 +106,15 @@ class PeriodFilter(admin.ListFilter):
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
         super().__init__(request, params, model, model_admin)
-        self.used_parameters = {name: params.pop(name)[-1] for name in self.names() if name in params}
+        names = self.expected_parameters()
+        self.used_parameters = {name: params.pop(name)[-1] for name in names if name in params}
         self.form = forms.Form(self.used_parameters)
         self.form.fields |= {
-            name: day_field(label) for name, label in zip(self.names(), (gettext("from"), gettext("to")), strict=True)
+            name: day_field(label) for name, label in zip(names, (gettext("from"), gettext("to")), strict=True)
         }
 
-    def names(self) -> list[str]:
+    def expected_parameters(self) -> list[Any]:
         return [f"{self.parameter_name}_from", f"{self.parameter_name}_to"]
-
-    def expected_parameters(self) -> list[str | None]:
-        return [*self.names()]
 
     def has_output(self) -> bool:
         return True
@@ -127,7 +125,7 @@ class PeriodFilter(admin.ListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if not self.form.is_valid():
             return queryset.none()
-        first, last = (self.form.cleaned_data[name] for name in self.names())
+        first, last = (self.form.cleaned_data[name] for name in self.expected_parameters())
         if first:
             queryset = queryset.filter(**{f"{self.column}__gte": self.midnight(first)})
         if last:
@@ -153,9 +151,9 @@ def in_words(field: forms.Field, value: str) -> str:
         return value
     if isinstance(field, forms.DateField):
         return f"{field.widget.attrs['aria-label']} {date_format(found)}"
-    return (
-        str(dict(cast("Any", field.choices)).get(value, value)) if isinstance(field, forms.ChoiceField) else str(found)
-    )
+    if isinstance(field, forms.ChoiceField):
+        return str(dict(cast("Any", field.choices)).get(value, value))
+    return str(found)
 
 
 class RecentFilter(DropdownFilter):
