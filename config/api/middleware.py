@@ -24,15 +24,9 @@ from shops.api.paths import PREFIXES
 GetResponse = Callable[[HttpRequest], HttpResponse]
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
 # Names of views that read a form of anyone.
-PUBLIC_FORMS = {
-    "admin:login",
-    "account_login",
-    "sign_on",
-    "account_set_password",
-    "mfa_authenticate",
-    "account_logout",
-    "set_language",
-}
+PUBLIC_FORMS = frozenset(
+    "admin:login account_login sign_on account_set_password mfa_authenticate account_logout set_language".split()
+)
 
 
 class RequestMiddleware:

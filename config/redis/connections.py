@@ -6,6 +6,7 @@ each socket operation, and a new connection takes several.
 
 import re
 import socket
+from contextlib import suppress
 from functools import cache
 from typing import Any, Self
 from urllib.parse import parse_qs, unquote
@@ -53,10 +54,8 @@ class Sentinels:
     def master(self, connection_class: type[Any], **options: Any) -> Address:
         """Return the master's address; raise redis.RedisError. After one timeout no other sentinel is asked."""
         for _ in self.addresses[1:]:
-            try:
+            with suppress(redis.ConnectionError):
                 return self.ask_first(connection_class, **options)
-            except redis.ConnectionError:
-                continue
         return self.ask_first(connection_class, **options)
 
     def ask_first(self, connection_class: type[Any], **options: Any) -> Address:
