@@ -141,8 +141,9 @@ def check_credentials() -> str:
     return UNREADABLE if unreadable else OK
 
 
-def check_redis() -> None:
+def check_redis() -> str:
     caches["rate_limit"].ping()  # type: ignore[attr-defined]  # CountingRedisCache's, of this thread
+    return OK
 
 
 def circuit_breakers() -> dict[str, str]:
