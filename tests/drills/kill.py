@@ -4,14 +4,15 @@ It kills the service with SIGKILL at each point of a purchase, of a purchase to 
 times. The client, which got no answer, retries with the same Idempotency-Key: at once, when the leases have expired,
 after a reconciliation that comes too early to believe that nothing was made, and after the last one. In between,
 reconciliations are killed at each of their points. ``reconcile_labels`` runs in two processes at the same time. Then
-the sandbox's ledger is compared with the table and with what the API shows. `--points` are the only ones, of purchase
-and cancellation, with commas in between.
+the sandbox's ledger is compared with the table and with what the API shows. `--points beta:call-sent,...` are that
+carrier's only ones, of purchase and cancellation.
 """
 
 import subprocess
 import sys
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -61,15 +62,18 @@ def drill(database: str, carriers: list[str], rounds: int, server: str, points: 
     """Kill the service and print the results; return the faults."""
     started_s = time.monotonic()
     with environment(database, SETTINGS) as env:
-        total, kills = AuditResult(), 0
-        for carrier in carriers:
-            print(f"\n{database}, {carrier}, {server}: {rounds} interruptions at each point", flush=True)
-            run = Run(env, carrier, rounds, GRANIAN_BATCH if server == "granian" else 1)
-            cases = all_cases(carrier, with_reconciling=run.batch == 1)
-            total.add(run.interrupted([case for case in cases if not points or case.point in points.split(",")]))
-            kills += run.kills
-    print(f"\n{database}: {kills} kills in {time.monotonic() - started_s:.0f} s; {total}", flush=True)
+        print(f"\n{database}, {server}: {rounds} interruptions at each point", flush=True)
+        run = Run(env, rounds, GRANIAN_BATCH if server == "granian" else 1)
+        cases = [case for carrier in carriers for case in all_cases(carrier, with_reconciling=run.batch == 1)]
+        total = run.interrupted([case for case in cases if is_chosen(case, points)])
+    print(f"\n{database}: {run.kills} kills in {time.monotonic() - started_s:.0f} s; {total}", flush=True)
     return total.faults
+
+
+def is_chosen(case: Case, points: str) -> bool:
+    """Tell if a case is one of its carrier's points, where that has any."""
+    own = [each for each in points.split(",") if each.startswith(f"{case.carrier}:")]
+    return not own or f"{case.carrier}:{case.point}" in own
 
 
 class Server:
@@ -111,11 +115,10 @@ def serving(env: Environment, batch: int) -> Iterator[Server]:
 
 
 class Run:
-    """The rounds of one carrier."""
+    """The rounds of all cases."""
 
-    def __init__(self, env: Environment, carrier: str, rounds: int, batch: int) -> None:
+    def __init__(self, env: Environment, rounds: int, batch: int) -> None:
         self.env = env
-        self.carrier = carrier
         self.rounds = rounds
         self.batch = batch
         self.kills = 0
@@ -150,15 +153,19 @@ class Run:
             case.meanwhile.update(self.ask(server.port, case, key).outcome for key in case.answers)
 
     def audit(self, cases: list[Case], port: int) -> AuditResult:
-        total, audit, rows = AuditResult(), Audit(self.env), []
+        audit, rows = Audit(self.env), []
+        of_carriers: defaultdict[str, AuditResult] = defaultdict(AuditResult)
         for case in cases:
             result = audit.keys(case.answers)
             result.faults += audit.wrongly_shown(case.answers, port)
-            total.add(result)
+            of_carriers[case.carrier].add(result)
             retries = (case.at_once, case.meanwhile, case.reconciled)
-            rows.append([case.name, *result.figures, *map(counts, retries)])
+            rows.append([f"{case.carrier}: {case.name}", *result.figures, *map(counts, retries)])
         print_table(["interrupted", *FIGURES, "retried at once", "meanwhile", "at the end"], rows)
-        total.add(audit.unrecorded())
+        total = audit.unrecorded()
+        for carrier, result in of_carriers.items():
+            print(f"{carrier}: {result}")
+            total.add(result)
         return total
 
     @contextmanager
@@ -215,7 +222,7 @@ class Run:
         server.restart()
 
     def ask(self, port: int, case: Case, key: str, **headers: str) -> Answer:
-        answer = self.env.buy(port, key, case.order(key, self.carrier), **headers)
+        answer = self.env.buy(port, key, case.order(key), **headers)
         case.answers[key].append(answer)
         return answer
 

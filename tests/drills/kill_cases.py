@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from tests.drills.shop import order, pickup
@@ -76,6 +77,7 @@ ONLY_ALPHA = {"find-answered", "begin-after", "cancel-half-sent", "cancel-sent",
 class Case:
     """One point, the keys interrupted there, and all that their clients saw."""
 
+    carrier: str
     kind: str
     point: str
     name: str
@@ -86,28 +88,31 @@ class Case:
     meanwhile: Counter[str] = field(default_factory=Counter)
     reconciled: Counter[str] = field(default_factory=Counter)
 
-    def order(self, key: str, carrier: str) -> dict[str, object]:
+    def order(self, key: str) -> dict[str, object]:
         """Order two parcels where two calls to the carrier are needed."""
         parcels = 2 if self.point == "call-second" or self.kind == CANCELLATION else 1
-        return order(key, carrier, parcels, **(pickup(carrier) if self.kind == PICKUP else {}))
+        return order(key, self.carrier, parcels, **(pickup(self.carrier) if self.kind == PICKUP else {}))
 
     @property
     def is_finished_by_asking(self) -> bool:
         """Tell if a retry would do what a reconciliation is to be killed at."""
         return bool(self.reconcile_point) and self.point == "keep-after"
 
-    def is_possible(self, carrier: str) -> bool:
-        if self.fault and carrier == "beta":
+    @property
+    def is_possible(self) -> bool:
+        is_alpha = self.carrier == "alpha"
+        if self.fault and not is_alpha:
             return False  # as nobody can ask it, nothing is late
         points = {self.point, self.reconcile_point}
-        if self.kind == PURCHASE and self.reconcile_point and self.point == "call-answered" and carrier == "beta":
+        if self.kind == PURCHASE and self.reconcile_point and self.point == "call-answered" and not is_alpha:
             return False  # it waits for a person
-        return not points & (ONLY_ALPHA if carrier == "beta" else ONLY_BETA)
+        return not points & (ONLY_BETA if is_alpha else ONLY_ALPHA)
 
 
 def all_cases(carrier: str, *, with_reconciling: bool) -> list[Case]:
-    cases = [Case(kind, point, name) for kind, points in POINTS.items() for point, name in points.items()]
+    of = partial(Case, carrier)
+    cases = [of(kind, point, name) for kind, points in POINTS.items() for point, name in points.items()]
     if with_reconciling:
-        cases += [Case(kind, point, f"reconciling: {name}", last) for kind, point, last, name in RECONCILE_POINTS]
-    cases += [Case(PURCHASE, point, name, fault=fault) for point, name, fault in LATE_POINTS]
-    return [case for case in cases if case.is_possible(carrier)]
+        cases += [of(kind, point, f"reconciling: {name}", last) for kind, point, last, name in RECONCILE_POINTS]
+    cases += [of(PURCHASE, point, name, fault=fault) for point, name, fault in LATE_POINTS]
+    return [case for case in cases if case.is_possible]
