@@ -10,7 +10,7 @@ from pypdf import PdfReader
 from carriers.errors import CarrierUnavailable
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.conftest import Serve
-from tests.carriers.sandbox.travel import advance
+from tests.carriers.sandbox.control import advance
 from tests.carriers.support.sandbox import order, sandbox_clients
 from tests.carriers.support.servers import always, answer_file, body_of, http
 from tests.carriers.support.shipments import CREDENTIALS, client

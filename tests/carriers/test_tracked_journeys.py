@@ -14,8 +14,7 @@ from carriers.sandbox.journeys import JOURNEYS, steps
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials
 from carriers.tracking import Status, TrackingAnswer
-from tests.carriers.sandbox.control import arm, get, post
-from tests.carriers.sandbox.travel import advance, change, foreign
+from tests.carriers.sandbox.control import advance, arm, change, foreign, get, post
 from tests.carriers.support.sandbox import order, reset, sandbox_clients, sandbox_trackers
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT
 from tests.support.cases import in_one_test

@@ -18,7 +18,7 @@ from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Package, Shipment
 from tests.carriers.conftest import Serve
-from tests.carriers.sandbox.travel import advance, foreign
+from tests.carriers.sandbox.control import advance, foreign
 from tests.carriers.support.sandbox import bought, order, sandbox_trackers
 from tests.carriers.support.servers import always, answer_file, body_of, http
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment

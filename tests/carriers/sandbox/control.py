@@ -1,4 +1,4 @@
-"""Requests to the sandbox: the ledger read, faults armed."""
+"""Requests to the sandbox: the ledger read, faults armed, parcels moved on, sent elsewhere and entered from there."""
 
 from typing import Any
 
@@ -12,6 +12,7 @@ URL_PATHS = (
     "/alpha/shipping /alpha/tracking /alpha/points /alpha/quickcost /beta/2.0 /beta/points"
     " /beta/account/additionalinformations /beta/delivery/getDateLivraison /beta/tracking/timelineCompany /ledger /"
 ).split()
+FOREIGN = {"alpha": "XU999999999FR", "beta": "6A88888888888"}  # numbers
 SESSION = requests.Session()  # keeps its connections
 SESSION.trust_env = False  # no proxies, which are looked for at each request
 
@@ -33,3 +34,23 @@ def ledger(sandbox: SandboxServer, **filters: str) -> list[dict[str, Any]]:
 def arm(sandbox: SandboxServer, fault: str, **more: Any) -> None:
     response = post(f"{sandbox.control_url}/faults", json={"fault": fault, **more})
     assert response.status_code == 201, response.text
+
+
+def change(sandbox: SandboxServer, what: str, **content: Any) -> list[str]:
+    """Change a parcel's way; return all that happened to it."""
+    response = post(f"{sandbox.control_url}/{what}", json=content)
+    assert response.status_code == 200, response.text
+    events: list[str] = response.json()["events"]
+    return events
+
+
+def advance(sandbox: SandboxServer, number: str, steps: int = 1) -> list[str]:
+    return change(sandbox, "advance", tracking_number=number, steps=steps)
+
+
+def foreign(sandbox: SandboxServer, carrier: str, number: str = "", **content: Any) -> str:
+    """Enter a parcel that was sold elsewhere; return its number."""
+    number = number or FOREIGN[carrier]
+    response = post(f"{sandbox.control_url}/parcel", json={"carrier": carrier, "tracking_number": number, **content})
+    assert response.status_code == 201, response.text
+    return number

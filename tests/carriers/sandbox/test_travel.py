@@ -13,8 +13,7 @@ from carriers.sandbox.parcel import Change, Purchase, Way
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import alpha_buy, track
 from tests.carriers.sandbox.beta.orders import beta_buy
-from tests.carriers.sandbox.control import ledger, post
-from tests.carriers.sandbox.travel import advance, change, foreign
+from tests.carriers.sandbox.control import advance, change, foreign, ledger, post
 
 HOUR_S = 3600.0
 CODES = {"alpha": alpha.tracking.CODES, "beta": beta.tracking.CODES}

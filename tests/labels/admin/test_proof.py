@@ -7,7 +7,7 @@ from pypdf import PdfReader
 
 from shops.models import Shop
 from shops.staff.audit.models import Action, AuditEntry
-from tests.carriers.sandbox.travel import advance, foreign
+from tests.carriers.sandbox.control import advance, foreign
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory
 from tests.support.api import Response

@@ -17,8 +17,7 @@ from tests.carriers.sandbox.alpha.orders import (
     search,
     track,
 )
-from tests.carriers.sandbox.control import arm, ledger, post
-from tests.carriers.sandbox.travel import advance
+from tests.carriers.sandbox.control import advance, arm, ledger, post
 
 
 def test_a_parcel_is_found_by_its_reference(sandbox: SandboxServer) -> None:

@@ -8,8 +8,7 @@ import requests
 from carriers.sandbox.beta.timeline import MESSAGES
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.beta.orders import beta_buy, beta_to
-from tests.carriers.sandbox.control import TIMEOUT_S, arm, post
-from tests.carriers.sandbox.travel import advance, foreign
+from tests.carriers.sandbox.control import TIMEOUT_S, advance, arm, foreign, post
 
 CONTRACT = {"login": "123456", "password": "secret"}
 NOBODYS = "6A00000000001"
