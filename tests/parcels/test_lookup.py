@@ -9,7 +9,7 @@ import pytest
 from parcels.serializers import MIN_TIME_MS
 from tests.support.api import UNKNOWN_PATH, Caller, assert_error, without_timestamp
 from tests.support.cases import in_one_test
-from tests.support.factories import INTERNAL_FIELDS, EventFactory, import_parcel
+from tests.support.factories import EventFactory, import_parcel
 from tests.support.paths import PARCELS
 
 # Any text that a client can put into a path.
@@ -57,26 +57,6 @@ def test_nullable_fields_are_null_and_not_left_out(own: Caller) -> None:
     assert own.look_up(parcel["trackingId"]).content == orjson.dumps(parcel)
 
 
-def test_nothing_internal_is_ever_answered(own: Caller) -> None:
-    parcel = import_parcel(own.shop, customerEmail="somebody@example.com", webTemplate="template-7")
-    text = own.look_up(parcel["trackingId"]).content.decode()
-    for hidden in (
-        *INTERNAL_FIELDS,
-        "somebody@example.com",
-        "before@example.com",
-        "template-7",
-        "prod_cross",
-        "wrapped",
-    ):
-        assert hidden not in text
-
-
-def test_a_parcel_is_found_by_its_tracking_id_and_by_each_of_its_numbers(own: Caller) -> None:
-    parcel = import_parcel(own.shop, trackingId="MAIN", trackingNumbers=["FIRST", "SECOND", "THIRD"])
-    for number in ("MAIN", "FIRST", "SECOND", "THIRD"):
-        assert own.look_up(number).json() == parcel
-
-
 def test_a_number_given_twice_is_answered_twice_and_found(own: Caller) -> None:
     parcel = import_parcel(own.shop, trackingId="TWICE", trackingNumbers=["TWICE", "TWICE"])
     assert own.look_up("TWICE").json() == parcel
@@ -92,13 +72,6 @@ def test_a_parcel_is_not_found_by_its_other_fields(own: Caller) -> None:
 def test_a_number_matches_exactly(number: str, own: Caller) -> None:
     import_parcel(own.shop, trackingId="N1")
     assert_error(own.get(path_of(number)), 404, f"No parcel has the tracking number '{number}'.")
-
-
-def test_of_several_the_newest_is_answered(own: Caller) -> None:
-    import_parcel(own.shop, id="Z", trackingId="N1", createdAt=946_684_800_001)
-    newest = import_parcel(own.shop, id="A", trackingId="X", trackingNumbers=["N1"], createdAt=946_684_800_003)
-    import_parcel(own.shop, id="M", trackingId="N1", createdAt=946_684_800_002, updatedAt=946_684_800_009)
-    assert own.look_up("N1").json() == newest
 
 
 @pytest.mark.parametrize(
@@ -119,13 +92,6 @@ def test_another_shops_parcel_is_404_like_one_that_does_not_exist(own: Caller, o
     absent = own.look_up(number)
     assert without_timestamp(absent) == without_timestamp(foreign)
     assert set(absent.headers) == other_headers
-
-
-def test_another_shops_newer_parcel_does_not_hide_ones_own(own: Caller, other: Caller) -> None:
-    mine = import_parcel(own.shop, trackingId="N1", createdAt=946_684_800_001)
-    theirs = import_parcel(other.shop, trackingId="N1", createdAt=946_684_800_002)
-    assert own.look_up("N1").json() == mine
-    assert other.look_up("N1").json() == theirs
 
 
 def test_events_are_newest_first_however_they_came_in(own: Caller) -> None:
