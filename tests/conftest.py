@@ -16,7 +16,7 @@ from django.core.cache import caches
 from django.db import connections
 from django.http import HttpRequest, HttpResponse
 from django.template import Context, Template
-from django.test import utils
+from django.test import Client, utils
 from django.utils.safestring import SafeString
 from pytest_django import DjangoDbBlocker
 
@@ -26,8 +26,9 @@ from config import error_pages
 from config.api import fast_path
 from config.login.hashing import OneAtATimeHasher
 from config.ops import log_writer
+from shops.models import Shop
 from tests.support import emptying, migrated
-from tests.support.api import Caller, Clock, Nobody, caller, forget
+from tests.support.api import Caller, Clock, Nobody, caller, forget, logged_in
 from tests.support.factories import ShopFactory
 from tests.support.waiting import WAIT_TIMEOUT_S
 
@@ -238,6 +239,19 @@ def own(db: None) -> Caller:
 def other(db: None) -> Caller:
     """Another shop, whose data the first must not see."""
     return caller(ShopFactory(id="other", name="Other"))
+
+
+@pytest.fixture
+def shop(db: None) -> Shop:
+    """A shop as its staff know it."""
+    made: Shop = ShopFactory(id="lumiere", name="Maison Lumière")
+    return made
+
+
+@pytest.fixture
+def staff(request: pytest.FixtureRequest, db: None, no_sidebar: None) -> Client:
+    """A member of the staff, with the permissions that the test's module names."""
+    return logged_in(*request.module.PERMISSIONS)
 
 
 @pytest.fixture

@@ -22,27 +22,11 @@ from tests.labels.factories import LabelFactory
 from tests.shops.webhooks.receivers import tell_label
 from tests.support.api import logged_in, query_count
 from tests.support.desk import listed
-from tests.support.factories import ShopFactory, import_parcel
+from tests.support.factories import ShopFactory, import_parcel, ms_ago, promise
 
 pytestmark = pytest.mark.django_db
-VIEWS = ("view_parcel", "view_shippinglabel", "view_webhookendpoint", "view_webhookdelivery", "view_shop")
-
-
+PERMISSIONS = ("view_parcel", "view_shippinglabel", "view_webhookendpoint", "view_webhookdelivery", "view_shop")
 KINDS = ("tiles", "panels", "beside")
-
-
-@pytest.fixture
-def staff() -> Client:
-    return logged_in(*VIEWS)
-
-
-@pytest.fixture
-def shop() -> Shop:
-    return ShopFactory(id="lumiere")
-
-
-def ago_ms(days: float) -> int:
-    return int((timezone.now() - timedelta(days=days)).timestamp() * 1000)
 
 
 def fill(shop: Shop) -> None:
@@ -61,16 +45,15 @@ def fill(shop: Shop) -> None:
     LabelFactory.create_batch(2, shop=shop, state="unknown", days_ago=3)
     for status, days, count in (("IN_TRANSIT", 1, 3), (None, 5, 2), ("EXCEPTION", 12, 1), ("IN_TRANSIT", 40, 2)):
         for _ in range(count):
-            import_parcel(shop, createdAt=ago_ms(days), lastStatus=status, carrierCode="alpha")
+            import_parcel(shop, createdAt=ms_ago(days), lastStatus=status, carrierCode="alpha")
     for late_ms in (-1, 0, 1):
-        end = ago_ms(2)
-        window = {"exactDeliveryDay": end, "minimumDeliveryDate": end, "maximumDeliveryDate": end}
+        end = ms_ago(2)
         import_parcel(
             shop,
-            createdAt=ago_ms(6),
+            createdAt=ms_ago(6),
             lastStatus="DELIVERED",
             deliveryDate=end + late_ms,
-            estimatedDeliveryDateWindow=window,
+            estimatedDeliveryDateWindow=promise(end),
         )
     TrackingNumber.objects.update(last_event_at=None)
     fill_webhooks(shop)
@@ -161,7 +144,7 @@ def test_a_figure_is_shown_to_those_who_may_see_its_list(permissions: list[str],
     page = logged_in(*permissions).get("/admin/")
     shown = {panel.title for panel in [each for kind in KINDS for each in page.context[kind]]}
     assert titles <= shown
-    everything = logged_in(*VIEWS, name="all").get("/admin/").context
+    everything = logged_in(*PERMISSIONS, name="all").get("/admin/").context
     hidden = {panel.title for panel in [each for kind in KINDS for each in everything[kind]]} - shown
     assert hidden
     assert not [title for title in hidden if f"<h2>{title}</h2>" in page.text]
@@ -200,7 +183,7 @@ def test_the_page_costs_the_same_queries_however_much_there_is(staff: Client, sh
 
 @pytest.mark.any_database
 def test_an_open_circuit_breaker_and_late_tracking_stand_out(staff: Client, shop: Shop) -> None:
-    import_parcel(shop, carrierCode="alpha", lastStatus="IN_TRANSIT", createdAt=ago_ms(1))
+    import_parcel(shop, carrierCode="alpha", lastStatus="IN_TRANSIT", createdAt=ms_ago(1))
     TrackingNumber.objects.update(due_at=timezone.now() - timedelta(minutes=20))
     count()
     (tracking,) = [panel for panel in staff.get("/admin/").context["beside"] if panel.title == "Tracking"]

@@ -33,7 +33,7 @@ from tests.support.desk import label_of_somebody, member, parcel_of_somebody, pe
 from tests.support.factories import EventFactory, import_parcel
 from tests.support.processes import ROOT
 
-pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database, pytest.mark.usefixtures("no_sidebar")]
 OUR_APPS = {"shops", "parcels", "labels"}
 EMAIL = "jane.quibble@mail.example"
 TEXTS = (models.CharField, models.TextField, models.JSONField, models.BinaryField, models.GeneratedField)
@@ -90,7 +90,7 @@ def at(value: Any, path: str) -> Any:
 # --- Masks ---
 
 
-def test_who_may_not_see_customers_finds_none_in_any_search(no_sidebar: None) -> None:
+def test_who_may_not_see_customers_finds_none_in_any_search() -> None:
     """No search looks in a declared column; that no page or file shows it is in tests of the roles."""
     world, browsers = rows(), cycle((member("Operations"), member("Reporting")))
     every = (*world.values(), TrackingNumber.objects.exclude(events=[]).get())

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import zipfile
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from tests.support import pseudo
 from tests.support.api import Response
 from tests.support.canaries import canary, found_in
 from tests.support.desk import FRENCH, member, person, routes, rows
+from tests.support.markup import parsed
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
@@ -36,6 +38,15 @@ FURTHER = (
     *("/admin/nothing/", "/admin/search/?q=nobody"),
 )
 USERS = "/admin/auth/user/"
+# In a French page none of these is a word.
+PYTHON = re.compile(r"\b(None|True|False|Decimal|datetime|OrderedDict|UUID)\b|<\w+[ :]|[{\[]'")
+
+
+def assert_page_has_one_search_box_and_shows_no_python(text: str, address: str) -> None:
+    page = parsed(text)
+    texts = page.xpath("//text()[not(ancestor::script or ancestor::style or ancestor::code)]")
+    assert [text.strip() for text in texts if PYTHON.search(text)] == [], address
+    assert len(page.xpath("//form[@role='search']")) <= 1, address
 
 
 def unpacked(content: bytes) -> bytes:
@@ -60,6 +71,8 @@ def test_every_route_of_the_admin_has_its_status_is_in_french_and_shows_customer
     for name, address in [*routes(world), *zip(FURTHER, FURTHER, strict=True)]:
         answer = browser.get(address, headers=FRENCH)
         seen[name] = answer.status_code
+        if who == "root" and answer.headers.get("Content-Type", "").startswith("text/html"):
+            assert_page_has_one_search_box_and_shows_no_python(answer.getvalue().decode(), address)
         if found_in(unpacked(answer.getvalue()) + str(answer.headers).encode()):
             shown.add(name)
         if name != SUPERUSERS and answer.headers.get("Content-Type", "").startswith("text/html"):

@@ -17,7 +17,7 @@ from carriers.products import PRODUCTS
 from carriers.sandbox.faults import FAULTS
 from config.api.bodies import MAX_JSON_BYTES
 from config.docs.examples import LANGUAGES
-from config.docs.guide import ORIGIN_MARK, PAGES, PLACEHOLDER, Page
+from config.docs.guide import FOLDER, ORIGIN_MARK, PAGES, PLACEHOLDER, Page
 from config.docs.openapi.views import FILE
 from labels.customs import MAX_WEIGHT_KG
 from labels.pdfs.storage import URL_LIFETIME_S
@@ -28,6 +28,7 @@ from shops.api.errors.coded import CODES
 from shops.api.errors.plain import PLAIN_ERRORS
 from shops.webhooks.endpoints import REVOKED
 from shops.webhooks.sending import OTHER_REASON, REASONS
+from shops.webhooks.signing import sign
 from tests.support.api import Nobody, Response
 from tests.support.cases import in_one_test
 from tests.support.markup import parsed
@@ -36,6 +37,7 @@ from tests.support.processes import ROOT
 GUIDE = [f"/{page.path}" for page in PAGES]
 HTML = [*GUIDE, "/docs/refusals", "/docs/changelog", "/docs/reference"]
 SERVED = ["/docs", "/docs/reference", "/docs/parcels.http", "/docs/search.json", "/llms.txt"]
+VECTOR = re.compile(r"^webhook-id: (.+)\nwebhook-timestamp: (.+)\nwebhook-signature: (.+)\n\n(.+)$", re.MULTILINE)
 ADDRESS = re.compile(r"(?<![\w./*])(/(?:docs|openapi|llms)\b(?:[/.][a-z]+)*)(?:#([\w-]+))?")
 
 
@@ -290,3 +292,11 @@ def test_every_address_that_answers_the_description_and_the_readme_name_leads_so
         response = nobody.get(path)
         assert response.status_code == 200, path
         assert not anchor or anchor in Elements(response).ids, anchor
+
+
+def test_the_test_vector_is_signed_as_we_sign() -> None:
+    found = VECTOR.search((FOLDER / "webhooks.md").read_text(encoding="utf-8"))
+    assert found
+    message_id, sent_at, signature, body = found.groups()
+    secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+    assert sign(message_id, int(sent_at), body.encode(), keys=[secret]) == signature

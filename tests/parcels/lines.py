@@ -18,14 +18,12 @@ def line(**fields: Any) -> bytes:
     return orjson.dumps(ParcelLineFactory(**fields))
 
 
-def many(count: int) -> Iterator[bytes]:
+def many(count: int, prefix: str = "M", **fields: Any) -> Iterator[bytes]:
     """Yield lines that differ in what is a parcel's own only: making each anew takes longer than importing it."""
-    sample = ParcelLineFactory()
-    for number in range(count):
-        numbers = {"trackingId": f"M{number}", "trackingNumbers": [f"M{number}"]}
-        yield orjson.dumps(
-            sample | numbers | {"id": f"M{number}", "orderId": f"M{number}", "orderNumber": f"#M{number}"}
-        )
+    sample = ParcelLineFactory(**fields)
+    for name in (f"{prefix}{number}" for number in range(count)):
+        numbers = {"trackingId": name, "trackingNumbers": [name]}
+        yield orjson.dumps(sample | numbers | {"id": name, "orderId": name, "orderNumber": f"#{name}"})
 
 
 def snapshot() -> list[Any]:

@@ -11,7 +11,7 @@ from parcels.models import Parcel
 from parcels.personal_data.erasure import erase
 from tests.support.api import Caller
 from tests.support.documents import assert_documents_agree
-from tests.support.factories import import_parcel
+from tests.support.factories import import_parcel, ms_ago
 from tests.support.tracking import record
 
 TEXTS = ["", "plain", 'quote " and \\', "l'été", "№ 7 \U0001f4e6", "".join(map(chr, range(1, 33))), "\x7f\x85\u2028"]
@@ -40,9 +40,9 @@ def test_the_largest_parcel_is_whole(own: Caller) -> None:
 
 
 def test_imports_tracking_and_erasure_write_it(own: Caller) -> None:
-    import_parcel(own.shop, id="P1", trackingId="N1", lastStatus=None, carrierCode="alpha", createdAt=now_ms())
+    import_parcel(own.shop, id="P1", trackingId="N1", lastStatus=None, carrierCode="alpha", createdAt=ms_ago())
     assert_documents_agree()
-    import_parcel(own.shop, id="P1", trackingId="N1", orderNumber="#2", carrierCode="alpha", createdAt=now_ms())
+    import_parcel(own.shop, id="P1", trackingId="N1", orderNumber="#2", carrierCode="alpha", createdAt=ms_ago())
     assert_documents_agree()
     event = TrackingEvent("N1", "D", timezone.now(), "Livré", "PARIS", Status.DELIVERED)
     answer = TrackingAnswer("N1", is_known=True, events=(event,))
@@ -61,7 +61,3 @@ def test_a_writer_that_knows_nothing_of_it_writes_it(own: Caller) -> None:
     parcel.carrier_product = None
     parcel.save(update_fields=["carrier_product"])
     assert_documents_agree()
-
-
-def now_ms() -> int:
-    return round(timezone.now().timestamp() * 1000)

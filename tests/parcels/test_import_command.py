@@ -3,9 +3,8 @@
 import os
 import pty
 import signal
-import subprocess
-import sys
 import termios
+from contextlib import redirect_stderr
 from functools import partial
 from io import BytesIO, RawIOBase, StringIO
 from itertools import product
@@ -22,8 +21,7 @@ from tests.shops.commands import run_here
 from tests.support.api import Caller
 from tests.support.cases import in_one_test
 from tests.support.factories import ShopFactory, import_parcel
-from tests.support.processes import ROOT, end_other_sessions, environment, run_command, start_command
-from tests.support.programs import ended
+from tests.support.processes import end_other_sessions, run_command, start_command
 from tests.support.waiting import WAIT_TIMEOUT_S
 
 DATA = Path(__file__).parent.parent / "data"
@@ -57,17 +55,15 @@ def test_standard_input_is_imported(transactional_db: None, own: Caller) -> None
 
 @pytest.mark.any_database
 @pytest.mark.parametrize("size", [(24, 80), (0, 0)], ids=["80 wide", "size unknown"])
-def test_a_terminal_shows_a_progress_bar(size: tuple[int, int], transactional_db: None, own: Caller) -> None:
+def test_a_terminal_shows_a_progress_bar(size: tuple[int, int], own: Caller) -> None:
     terminal, side = pty.openpty()
     termios.tcsetwinsize(side, size)
-    command = [sys.executable, "manage.py", "import_parcels", "own", str(DATA / "parcels.ndjson")]
-    with (
-        os.fdopen(terminal, "rb", buffering=0) as shown,
-        ended(subprocess.Popen(command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=side)) as process,
-    ):
-        os.close(side)
+    out = StringIO()
+    with os.fdopen(terminal, "rb", buffering=0) as shown:
+        with os.fdopen(side, "w") as screen, redirect_stderr(screen):
+            call_command("import_parcels", "own", str(DATA / "parcels.ndjson"), stdout=out)
         seen = b"".join(iter(partial(read_terminal, shown), b""))
-        assert process.communicate()[0] == b"400\n"
+    assert out.getvalue() == "400\n"
     assert b"100%|" in seen
     assert b" parcels/s" in seen
 

@@ -12,7 +12,7 @@ from parcels.importing.reading import BATCH_SIZE, NothingImportedError
 from shops.db.failures import is_deadlock
 from shops.models import Shop
 from tests.labels.factories import LabelFactory
-from tests.parcels.lines import line
+from tests.parcels.lines import line, many
 from tests.support.api import Caller
 from tests.support.factories import import_lines
 from tests.support.threads import Threads
@@ -77,14 +77,11 @@ def test_two_imports_of_one_shop_at_the_same_time_leave_one_state(transactional_
 
 
 def test_imports_of_one_shop_in_contrary_orders_do_not_deadlock(transactional_db: None, own: Caller) -> None:
-    names = [f"P{number:04}" for number in range(BATCH_SIZE * 2)]
-    import_lines(own.shop, (line(id=name, trackingId=name) for name in names))
-
-    def run(ordered: list[str]) -> int:
-        return import_lines(own.shop, (line(id=name, trackingId=name) for name in ordered))
-
+    count = BATCH_SIZE * 2
+    import_lines(own.shop, many(count))
     with Threads(2) as pool:
-        assert list(pool.map(run, [names, names[::-1]])) == [len(names)] * 2
+        counts = pool.map(import_lines, [own.shop] * 2, [[*many(count)], [*many(count)][::-1]])
+        assert list(counts) == [count] * 2
 
 
 def test_of_two_shops_that_import_the_same_new_ids_in_contrary_orders_one_is_told_to_import_again(
@@ -94,7 +91,7 @@ def test_of_two_shops_that_import_the_same_new_ids_in_contrary_orders_one_is_tol
 
     def lines(names: str) -> Iterator[bytes]:
         for rank, name in enumerate(names):
-            yield from (line(id=f"{name}{number}", trackingId=f"{name}{number}") for number in range(BATCH_SIZE))
+            yield from many(BATCH_SIZE, name)
             if rank == 0:
                 yield line(id=f"{name}{BATCH_SIZE}", trackingId="N")  # is read when the batch before it is written
                 have_written.wait()
@@ -115,13 +112,12 @@ def test_of_two_shops_that_import_the_same_new_ids_in_contrary_orders_one_is_tol
 def test_a_label_with_a_number_of_a_parcel_that_an_import_holds_is_finished_after_it(
     transactional_db: None, own: Caller
 ) -> None:
-    import_lines(own.shop, [line(id="P1", trackingId="N1", carrierCode="alpha")])
-    label = LabelFactory(shop=own.shop, state="received", carrier_code="alpha", tracking_numbers=["N1"])
+    import_lines(own.shop, [line(id="P1", trackingId="P1", carrierCode="alpha")])
+    label = LabelFactory(shop=own.shop, state="received", carrier_code="alpha", tracking_numbers=["P1"])
     is_held, is_over = Event(), Event()
 
     def lines() -> Iterator[bytes]:
-        for number in range(1, BATCH_SIZE + 1):
-            yield line(id=f"P{number}", trackingId=f"N{number}", carrierCode="alpha")
+        yield from many(BATCH_SIZE, "P", carrierCode="alpha")
         is_held.set()
         assert is_over.wait(WAIT_TIMEOUT_S)
         yield line(id="last", trackingId="last")
@@ -134,4 +130,4 @@ def test_a_label_with_a_number_of_a_parcel_that_an_import_holds_is_finished_afte
         is_over.set()
         assert importing.result(WAIT_TIMEOUT_S) == BATCH_SIZE + 1
     move(label, LabelEvent.STORED, pdf=None)
-    assert own.look_up("N1").json()["id"] == "P1"
+    assert own.look_up("P1").json()["id"] == "P1"

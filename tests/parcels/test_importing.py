@@ -130,7 +130,11 @@ def sqlites_own_limit(db: None) -> Iterator[None]:
 
 def test_a_batch_may_have_more_numbers_than_a_statement_takes_values(own: Caller, sqlites_own_limit: None) -> None:
     count = 140 if connection.vendor == "postgresql" else 70  # of 500 parcels; PostgreSQL takes 65,535
-    lines = [line(id=f"P{n}", trackingNumbers=[f"N{n}-{m}" for m in range(count)]) for n in range(500)]
+    sample = ParcelLineFactory()
+    lines = [
+        orjson.dumps(sample | {"id": f"P{n}", "trackingId": f"T{n}", "trackingNumbers": numbers})
+        for n, numbers in enumerate([f"N{n}-{m}" for m in range(count)] for n in range(500))
+    ]
     assert import_lines(own.shop, lines) == 500
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")  # as the database does by itself, but not within a test's transaction

@@ -16,13 +16,9 @@ from parcels.models import Parcel, TrackingNumber, UnlistedEventCode
 from parcels.personal_data.retention import remove_parcels
 from tests.labels.conftest import in_threads
 from tests.support.api import Caller
-from tests.support.factories import import_parcel
+from tests.support.factories import import_parcel, ms_ago
 from tests.support.threads import Threads
 from tests.support.waiting import WAIT_TIMEOUT_S
-
-
-def ms_ago(days: float) -> int:
-    return int((timezone.now() - timedelta(days=days)).timestamp() * 1000)
 
 
 def parcel_of(days: float, caller: Caller, **fields: Any) -> dict[str, Any]:

@@ -41,8 +41,9 @@ def run_here(*arguments: str | Path, stdin: str | bytes = "") -> tuple[int, str,
         patch.setattr("django.setup", lambda: None)  # it is set up, with pytest's logging
         try:
             main()
-        except SystemExit as end:
-            code = int(end.code or 0)
+        except SystemExit as end:  # whose text a process prints at its end, and its code is 1 then
+            code = 1 if isinstance(end.code, str) else int(end.code or 0)
+            err.write(f"{end.code}\n" * isinstance(end.code, str))
     return code, out.getvalue(), err.getvalue()
 
 

@@ -15,15 +15,10 @@ from tests.support.api import client, logged_in, query_count
 from tests.support.audit import changes, note
 from tests.support.markup import parsed
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_sidebar")]
 TOKENS = "/admin/shops/accesstoken/"
 SHOPS = "/admin/shops/shop/"
 HOSTILE = """"><script>alert(1)</script><img src=x onerror='alert(2)'>"""
-
-
-@pytest.fixture
-def shop() -> Shop:
-    return Shop.objects.create(id="lumiere", name="Maison Lumière")
 
 
 @pytest.fixture

@@ -13,19 +13,9 @@ from shops.models import Shop
 from tests.labels.admin.pages import CONTRACTS, LABELS
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.orders import ACCOUNT, PASSWORD
-from tests.support.api import logged_in
 from tests.support.factories import ShopFactory
 
-
-@pytest.fixture
-def staff(db: None) -> Client:
-    return logged_in("view_shippinglabel", "view_carriercontract", "view_shop")
-
-
-@pytest.fixture
-def shop(db: None) -> Shop:
-    made: Shop = ShopFactory(id="lumiere", name="Maison Lumière")
-    return made
+PERMISSIONS = ("view_shippinglabel", "view_carriercontract", "view_shop")
 
 
 def test_a_contract_is_shown_with_its_products_and_without_its_secret(staff: Client, shop: Shop) -> None:

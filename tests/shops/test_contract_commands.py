@@ -19,8 +19,8 @@ from tests.support.factories import ShopFactory
 pytestmark = pytest.mark.any_database
 
 CONFIGURE = "configure_carrier"
-ALPHA = [CONFIGURE, "shop", "alpha", "--account-number", ACCOUNT["alpha"], "--password-stdin"]
-BETA = [CONFIGURE, "shop", "beta", "--account-number", ACCOUNT["beta"]]
+ALPHA = [CONFIGURE, "lumiere", "alpha", "--account-number", ACCOUNT["alpha"], "--password-stdin"]
+BETA = [CONFIGURE, "lumiere", "beta", "--account-number", ACCOUNT["beta"]]
 ALL = "--all-products"
 
 
@@ -135,8 +135,8 @@ def customs(**changes: str) -> list[str]:
 BAD: dict[str, tuple[list[str], str | bytes]] = {
     "no such shop": ([CONFIGURE, "absent", *ALPHA[2:], ALL], "255562"),
     "no shop": ([CONFIGURE, "", *ALPHA[2:], ALL], "255562"),
-    "no such carrier": ([CONFIGURE, "shop", "gamma", *ALPHA[3:], ALL], "255562"),
-    "carrier in capitals": ([CONFIGURE, "shop", "Alpha", *ALPHA[3:], ALL], "255562"),
+    "no such carrier": ([CONFIGURE, "lumiere", "gamma", *ALPHA[3:], ALL], "255562"),
+    "carrier in capitals": ([CONFIGURE, "lumiere", "Alpha", *ALPHA[3:], ALL], "255562"),
     "account of 7 digits": ([*ALPHA[:4], "1986950", "--password-stdin", ALL], "255562"),
     "account with a letter": ([*ALPHA[:4], "1986950A", "--password-stdin", ALL], "255562"),
     "account in other digits": ([*ALPHA[:4], "\u0661" * 8, "--password-stdin", ALL], "255562"),

@@ -17,25 +17,15 @@ from shops.models import Shop
 from tests.labels.admin.pages import CONTRACTS
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory
-from tests.labels.orders import ACCOUNT, PASSWORD, SENDER
+from tests.labels.orders import ACCOUNT, PASSWORD
 from tests.support.api import Response, logged_in
 from tests.support.cases import in_one_test
 from tests.support.factories import ShopFactory
 
+PERMISSIONS = ("view_carriercontract", "add_carriercontract", "change_carriercontract", "view_shop")
 ADD = f"{CONTRACTS}add/"
 SECRET = "hunter2-Secret"
 GOODS = {"customs_description": "Bougies", "customs_value_eur": "12.50", "customs_hs_code": "340600"}
-
-
-@pytest.fixture
-def staff(db: None) -> Client:
-    return logged_in(*(f"{action}_carriercontract" for action in ("view", "add", "change")), "view_shop")
-
-
-@pytest.fixture
-def shop(db: None) -> Shop:
-    made: Shop = ShopFactory(id="lumiere", name="Maison Lumière", sender_address=SENDER)
-    return made
 
 
 def entered(carrier: str = "beta", **changes: Any) -> dict[str, Any]:

@@ -23,23 +23,13 @@ from tests.support.api import Response, logged_in
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_sidebar")]
+VIEWS = ("view_shippinglabel", "view_parcel", "view_accesstoken", "view_shop", "view_auditentry")
+PERMISSIONS = (*VIEWS, "view_personal_data")
 LABELS = "/admin/labels/shippinglabel/"
 ENGLISH = spreadsheets.Reader(ZoneInfo("Europe/Paris"), ".")
 FRENCH = ENGLISH._replace(decimal=",")
 WHEN = datetime(2026, 3, 29, 22, 30, tzinfo=UTC)  # 00:30 of the next day in Paris
 SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
-
-
-@pytest.fixture
-def staff() -> Client:
-    return logged_in(
-        "view_shippinglabel", "view_parcel", "view_accesstoken", "view_shop", "view_personal_data", "view_auditentry"
-    )
-
-
-@pytest.fixture
-def shop() -> Shop:
-    return ShopFactory(id="lumiere", name="Maison Lumière")
 
 
 def sent(response: Any) -> bytes:

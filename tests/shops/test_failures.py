@@ -1,7 +1,8 @@
 """Failures of the database, by SQLSTATE and without their text."""
 
+import os
 from collections.abc import Iterator
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -13,16 +14,18 @@ from config import databases
 from config.ops.logs import format_exception
 from config.postgresql.hosts import hosts_of
 from shops.db.failures import reason
-from tests.support.services import data_folder, postgresql
 
 
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with data_folder() as folder, postgresql(folder / "refusing") as made:
-        yield made
+@pytest.fixture
+def no_circuit() -> Iterator[None]:
+    """Let no circuit be open that another test has opened, and leave none."""
+    hosts_of.cache_clear()
+    yield
+    hosts_of.cache_clear()
 
 
 @pytest.mark.real_services
+@pytest.mark.usefixtures("no_circuit")
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -31,14 +34,9 @@ def url() -> Iterator[str]:
     ],
 )
 def test_a_refused_connection_is_logged_with_its_cause(
-    changes: dict[str, str],
-    expected: str,
-    url: str,
-    caplog: pytest.LogCaptureFixture,
-    django_db_blocker: DjangoDbBlocker,
+    changes: dict[str, str], expected: str, caplog: pytest.LogCaptureFixture, django_db_blocker: DjangoDbBlocker
 ) -> None:
-    hosts_of.cache_clear()  # or the circuit of the case before is open
-    wrong = urlunsplit(urlsplit(url)._replace(**changes))
+    wrong = urlsplit(os.environ["DATABASE_URL"])._replace(**changes).geturl()
     with django_db_blocker.unblock(), pytest.raises(OperationalError) as caught:
         ConnectionHandler({"default": databases.primary(wrong)})["default"].ensure_connection()
     assert reason(caught.value) == expected

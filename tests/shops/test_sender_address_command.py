@@ -41,7 +41,7 @@ def test_a_bad_address_changes_nothing(content: bytes, shop: Shop, tmp_path: Pat
     file = tmp_path / "address.json"
     file.write_bytes(content)
     with pytest.raises(CommandError) as caught:
-        call(SET_ADDRESS, "shop", str(file))
+        call(SET_ADDRESS, "lumiere", str(file))
     assert str(caught.value).startswith("FILE: ")
     assert len(str(caught.value).splitlines()) == 1
     shop.refresh_from_db()
@@ -52,13 +52,13 @@ def test_a_bad_address_is_told_whole(shop: Shop, tmp_path: Path) -> None:
     file = tmp_path / "address.json"
     file.write_bytes(orjson.dumps(SENDER | {"city": "", "phone": "x"}))
     with pytest.raises(CommandError) as caught:
-        call(SET_ADDRESS, "shop", str(file))
+        call(SET_ADDRESS, "lumiere", str(file))
     assert str(caught.value) == "FILE: city: must not be empty. phone: must be a phone number."
 
 
 def test_an_address_that_no_carrier_can_print_is_refused(shop: Shop) -> None:
     with pytest.raises(CommandError) as caught:
-        call(SET_ADDRESS, "shop", "-", stdin=orjson.dumps(SENDER | {"city": "☃", "address1": "☃"}))
+        call(SET_ADDRESS, "lumiere", "-", stdin=orjson.dumps(SENDER | {"city": "☃", "address1": "☃"}))
     empty = "has no text that alpha can print"
     assert str(caught.value) == f"FILE: address1: {empty}. city: {empty}"
     shop.refresh_from_db()
@@ -67,7 +67,7 @@ def test_an_address_that_no_carrier_can_print_is_refused(shop: Shop) -> None:
 
 def test_an_address_that_one_carrier_can_not_print_is_set_and_said_so(shop: Shop) -> None:
     address = SENDER | {"lastName": "Long" * 9}
-    _, err = call(SET_ADDRESS, "shop", "-", stdin=orjson.dumps(address))
+    _, err = call(SET_ADDRESS, "lumiere", "-", stdin=orjson.dumps(address))
     shop.refresh_from_db()
     assert shop.sender_address == address
     first, second = err.splitlines()
@@ -77,7 +77,7 @@ def test_an_address_that_one_carrier_can_not_print_is_set_and_said_so(shop: Shop
 
 def test_fields_that_no_sender_has_are_ignored_and_named(shop: Shop) -> None:
     address = orjson.dumps(SENDER | {"adress2": "Bâtiment B", "instructions": "ring", "a\nb": 1})
-    _, err = call(SET_ADDRESS, "shop", "-", stdin=address)
+    _, err = call(SET_ADDRESS, "lumiere", "-", stdin=address)
     shop.refresh_from_db()
     assert shop.sender_address == SENDER
     (line,) = err.splitlines()

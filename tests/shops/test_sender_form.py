@@ -6,20 +6,9 @@ from django.test import Client
 from shops.models import Shop
 from tests.labels.orders import SENDER
 from tests.support.api import Response, logged_in
-from tests.support.factories import ShopFactory
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def staff() -> Client:
-    return logged_in("view_shop", "change_shop")
-
-
-@pytest.fixture
-def shop() -> Shop:
-    made: Shop = ShopFactory(id="lumiere", name="Maison Lumière")
-    return made
+PERMISSIONS = ("view_shop", "change_shop")
 
 
 def save(staff: Client, shop: Shop, **address: str) -> Response:

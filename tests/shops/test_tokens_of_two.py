@@ -10,16 +10,10 @@ from shops.models import AccessToken, Shop
 from shops.staff.pages import page_of
 from tests.support.api import Caller, Response
 from tests.support.desk import member
-from tests.support.factories import ShopFactory
 
 pytestmark = pytest.mark.django_db
 TOKENS = "/admin/shops/accesstoken/"
 TOKEN = re.compile(r"pts_\w{36}")
-
-
-@pytest.fixture
-def shop() -> Shop:
-    return ShopFactory(id="lumiere")
 
 
 def add(browser: Client, shop: Shop) -> Response:

@@ -140,6 +140,16 @@ PUBLIC_FIELDS = tuple(PublicParcelFactory())
 INTERNAL_FIELDS = tuple(name for name in ParcelLineFactory() if name not in PUBLIC_FIELDS)
 
 
+def ms_ago(days: float = 0) -> int:
+    """Return a time as the API has it: milliseconds since 1970."""
+    return round((timezone.now() - timedelta(days=days)).timestamp() * 1000)
+
+
+def promise(end_ms: int) -> dict[str, int]:
+    """The window of a delivery that is promised for one moment."""
+    return dict.fromkeys(("exactDeliveryDay", "minimumDeliveryDate", "maximumDeliveryDate"), end_ms)
+
+
 def ignore(number: int, reason: str) -> None:
     """Take a report of a bad line, and do nothing with it."""
 

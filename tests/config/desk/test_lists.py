@@ -19,10 +19,10 @@ from shops.models import Shop
 from shops.staff.audit.models import Action, AuditEntry
 from shops.staff.days import today
 from tests.labels.factories import LabelFactory, publish
-from tests.support.api import logged_in
 from tests.support.desk import member
-from tests.support.factories import DestinationFactory, ShopFactory, import_parcel
+from tests.support.factories import DestinationFactory, import_parcel
 
+PERMISSIONS = ("view_parcel", "view_shippinglabel", "view_shop", "view_personal_data")
 LIST = "/admin/list/"
 A, B = "XU123456789FR", "6A12345678901"
 NUMBERS: dict[str, list[str]] = {
@@ -65,16 +65,6 @@ def test_files_are_read_as_excel_writes_them_and_typed_lists_are_told_from_names
         assert decoded(content) == text
     assert is_list(f"{A} {B}")
     assert not any(map(is_list, (A, "le goff brest", "anais 29200", "06 19 72 43 89", "33619724389", "")))
-
-
-@pytest.fixture
-def staff(db: None) -> Client:
-    return logged_in("view_parcel", "view_shippinglabel", "view_shop", "view_personal_data")
-
-
-@pytest.fixture
-def shop(db: None) -> Shop:
-    return ShopFactory(id="lumiere", name="Maison Lumière")
 
 
 def bought(shop: Shop, *numbers: str, **facts: Any) -> ShippingLabel:

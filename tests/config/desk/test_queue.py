@@ -21,7 +21,7 @@ from shops.webhooks.models import WebhookEndpoint
 from tests.labels.factories import ContractFactory, LabelFactory, publish
 from tests.support.api import logged_in
 from tests.support.desk import listed, member
-from tests.support.factories import ParcelLineFactory, ShopFactory, import_lines, import_parcel
+from tests.support.factories import ParcelLineFactory, ShopFactory, import_lines, import_parcel, promise
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -60,9 +60,7 @@ def parcel(chance: random.Random, now: datetime) -> dict[str, Any]:
         "createdAt": ms(now - chance.uniform(1, 40 * 24) * HOUR),
         "endDepositDate": chance.choice([None, ms(now + chance.uniform(-10, 100) * HOUR)]),
         "deliveryDate": None,
-        "estimatedDeliveryDateWindow": dict.fromkeys(
-            ("exactDeliveryDay", "minimumDeliveryDate", "maximumDeliveryDate"), ms(end)
-        ),
+        "estimatedDeliveryDateWindow": promise(ms(end)),
     }
     if facts["lastStatus"] == "DELIVERED":
         facts["deliveryDate"] = ms(now - chance.uniform(1, 60) * HOUR)

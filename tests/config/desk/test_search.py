@@ -17,11 +17,12 @@ from tests.labels.orders import RECIPIENT
 from tests.support.api import Response, logged_in
 from tests.support.cases import in_one_test
 from tests.support.desk import FRENCH
-from tests.support.factories import DestinationFactory, ShopFactory, import_parcel
+from tests.support.factories import DestinationFactory, import_parcel
 
 SEARCH = "/admin/search/"
 PARCEL, LABEL = "/admin/parcels/parcel/{}/change/", "/admin/labels/shippinglabel/{}/change/"
-WORLD = ["view_parcel", "view_shippinglabel"]
+WORLD = ("view_parcel", "view_shippinglabel")
+PERMISSIONS = (*WORLD, "view_personal_data")
 TEXTS_OF_ONE = (
     *("XU123456789FR", "xu123456789fr", " XU 123 456 789 FR ", "XU1234", "xu2", "XU2"),
     *("#A-1000", "a-1000", "A-10", "gid/77", "GID/7", "parcel-1", "PARCEL-"),
@@ -29,16 +30,6 @@ TEXTS_OF_ONE = (
     *("29200", "292", "06 19 72 43 89", "+33 (0)6 19 72 43 89", "0033619724389", "619 72 43", "+336197243"),
     *("anais@mail.example", "ANAIS@MAIL.EXAMPLE", "Anais@ma", "earlier@mail.example"),
 )
-
-
-@pytest.fixture
-def staff(db: None) -> Client:
-    return logged_in(*WORLD, "view_personal_data")
-
-
-@pytest.fixture
-def shop(db: None) -> Shop:
-    return ShopFactory(id="lumiere", name="Maison Lumière")
 
 
 def find(staff: Client, text: str) -> Response:

@@ -4,7 +4,6 @@ An action is a click on a link or a button, Enter in the search box included; ty
 """
 
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from io import BytesIO
 from typing import Any, Self
 
@@ -22,7 +21,7 @@ from shops.webhooks import endpoints
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 from tests.labels.factories import ContractFactory, LabelFactory, publish
 from tests.support.desk import member
-from tests.support.factories import DestinationFactory, EventFactory, ShopFactory, import_parcel
+from tests.support.factories import DestinationFactory, EventFactory, ShopFactory, import_parcel, ms_ago, promise
 
 pytestmark = pytest.mark.django_db
 LATE, SOON, LOST, DONE = "XU100000001FR", "XU100000002FR", "XU100000003FR", "XU100000004FR"
@@ -94,10 +93,6 @@ def said(element: Any) -> str:
     return " ".join(element.text_content().split())
 
 
-def ms(days: float) -> int:
-    return round((timezone.now() + timedelta(days=days)).timestamp() * 1000)
-
-
 @pytest.fixture
 def world(settings: Any) -> Shop:
     """A shop's day: parcels late, waiting, lost and delivered; labels to decide, refused, bought; a broken endpoint."""
@@ -105,24 +100,23 @@ def world(settings: Any) -> Shop:
     shop: Shop = ShopFactory(id="lumiere", name="Maison Lumière")
     endpoints.create(shop=shop, url="https://203.0.113.1/")
     to = DestinationFactory(firstName="Anaïs", lastName="Le Goff", name="Anaïs Le Goff", city="Brest")
-    window = dict.fromkeys(("exactDeliveryDay", "minimumDeliveryDate", "maximumDeliveryDate"), ms(-1))
     parcels: dict[str, dict[str, Any]] = {
-        LATE: {"lastStatus": "IN_TRANSIT", "estimatedDeliveryDateWindow": window, "destination": to, "orderId": "77"}
-        | {"orderNumber": "A-1000", "customerEmail": "anais@mail.example"},
-        SOON: {"lastStatus": "WAITING_FOR_PICKUP", "endDepositDate": ms(1)},
+        LATE: {"lastStatus": "IN_TRANSIT", "estimatedDeliveryDateWindow": promise(ms_ago(1)), "destination": to}
+        | {"orderNumber": "A-1000", "orderId": "77", "customerEmail": "anais@mail.example"},
+        SOON: {"lastStatus": "WAITING_FOR_PICKUP", "endDepositDate": ms_ago(-1)},
         LOST: {"lastStatus": "EXCEPTION"},
-        DONE: {"lastStatus": "DELIVERED", "deliveryDate": ms(-1)}
-        | {"events": [EventFactory(createdAt=ms(-1), label="Remis au destinataire", status="DELIVERED")]},
+        DONE: {"lastStatus": "DELIVERED", "deliveryDate": ms_ago(1)}
+        | {"events": [EventFactory(createdAt=ms_ago(1), label="Remis au destinataire", status="DELIVERED")]},
     }
     for number, facts in parcels.items():
         own: dict[str, Any] = {
             "carrierCode": "beta",
-            "createdAt": ms(-3),
+            "createdAt": ms_ago(3),
             "estimatedDeliveryDateWindow": None,
             "deliveryDate": None,
         }
         numbers = {"trackingId": number, "trackingNumbers": [number]}
-        import_parcel(shop, **own | {"lastStatusUpdatedAt": ms(-1), "endDepositDate": None} | numbers | facts)
+        import_parcel(shop, **own | {"lastStatusUpdatedAt": ms_ago(1), "endDepositDate": None} | numbers | facts)
     ContractFactory(shop=shop, carrier_code="beta")
     CarrierContract.objects.update(tracking_refused_at=timezone.now())
     LabelFactory(shop=shop, state=LabelState.UNKNOWN, carrier_code="alpha", days_ago=1)

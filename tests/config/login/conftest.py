@@ -25,6 +25,6 @@ def hashes() -> Iterator[list[str]]:
 
 
 @pytest.fixture
-def ada(db: None, clock: Clock) -> Staff:
+def ada(db: None, clock: Clock, no_sidebar: None) -> Staff:
     """A superuser with an authenticator app, at a time that stands still."""
     return Staff("ada").with_app()

@@ -90,6 +90,7 @@ def test_each_process_writes_its_lines_before_it_ends() -> None:
     assert [line.rpartition(" ")[2] for line in run.stderr.splitlines()] == ["parent", "child", "end"]
 
 
+@pytest.mark.any_database
 def test_a_server_whose_log_is_not_read_answers_and_ends(transactional_db: None) -> None:
     port = free_port()
     command = [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", "1"]

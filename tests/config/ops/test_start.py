@@ -7,7 +7,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django.fixtures import Settings
 
-from tests.support.processes import free_port, run_command
+from tests.shops.commands import run_here
+from tests.support.processes import free_port
 
 pytestmark = pytest.mark.real_services
 
@@ -75,6 +76,6 @@ def test_metrics_need_a_port_and_a_folder_of_their_own(settings: Settings, monke
 
 
 def test_a_refused_start_is_one_line(transactional_db: None) -> None:
-    code, out, err = run_command("serve", "--workers", "0")
+    code, out, err = run_here("serve", "--workers", "0")
     assert (code, out) == (1, "")
     assert "0 workers can't be served with: needs 1 to 1000" in err.splitlines()[-1]

@@ -15,6 +15,7 @@ from labels.models import ShippingLabel
 from tests.labels.conftest import Sandbox, row
 from tests.labels.orders import LINKED, PRODUCT, order, post, weighing
 from tests.support.api import Caller, Response, client
+from tests.support.desk import undrawn
 
 LABELS = "/admin/labels/shippinglabel/"
 TO_DECIDE = f"{LABELS}to-decide/"
@@ -30,9 +31,7 @@ def page_of(staff: Client, label: ShippingLabel, view: str = "change") -> str:
 
 def listed(staff: Client, **query: Any) -> list[str]:
     """The order ids of the labels on the list's first page, in its order."""
-    answer = staff.get(LABELS, query)
-    assert answer.status_code == 200
-    return [label.order_id for label in answer.context["cl"].result_list]
+    return [label.order_id for label in undrawn(staff, LABELS, **query)["cl"].result_list]
 
 
 def decide(staff: Client, label: ShippingLabel, decision: str, **data: Any) -> Response:

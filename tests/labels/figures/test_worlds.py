@@ -15,6 +15,7 @@ from shops.staff import days
 from shops.staff.days import day_of
 from tests.labels.factories import LabelFactory
 from tests.support.api import logged_in
+from tests.support.desk import undrawn
 from tests.support.factories import ShopFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_sidebar")]
@@ -35,7 +36,7 @@ def make(chance: random.Random) -> ShippingLabel:
 
 
 def listed(staff: Client, link: str) -> int:
-    return len(staff.get(link, follow=True).context["cl"].queryset)
+    return len(undrawn(staff, link)["cl"].queryset)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

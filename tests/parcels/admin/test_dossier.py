@@ -1,6 +1,5 @@
 """The parcel's page as a dossier: late or not, one story, texts for the shop, and the claim."""
 
-from datetime import timedelta
 from io import BytesIO
 from typing import Any
 
@@ -19,7 +18,15 @@ from tests.labels.factories import LabelFactory
 from tests.parcels.admin.pages import PARCELS, page_of
 from tests.support.api import logged_in
 from tests.support.desk import member
-from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, ShopFactory, import_parcel
+from tests.support.factories import (
+    DestinationFactory,
+    EventFactory,
+    LineItemFactory,
+    ShopFactory,
+    import_parcel,
+    ms_ago,
+    promise,
+)
 
 pytestmark = pytest.mark.django_db
 NUMBER = "XU123456789FR"
@@ -38,7 +45,7 @@ def staff() -> Client:
 
 
 def ms(hours_ago: float) -> int:
-    return round((timezone.now() - timedelta(hours=hours_ago)).timestamp() * 1000)
+    return ms_ago(hours_ago / 24)
 
 
 def scan(at: int, code: str, place: str) -> dict[str, Any]:
@@ -54,10 +61,6 @@ def parcel(shop: Shop, **fields: Any) -> None:
         "carrierCode": "alpha",
     }
     import_parcel(shop, **usual | fields)
-
-
-def promised(hours_ago: float) -> dict[str, int]:
-    return dict.fromkeys(("exactDeliveryDay", "minimumDeliveryDate", "maximumDeliveryDate"), ms(hours_ago))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +80,7 @@ def test_the_page_says_in_words_if_it_is_late(
         shop,
         lastStatus="DELIVERED" if delivered else "IN_TRANSIT",
         deliveryDate=ms(delivered) if delivered else None,
-        estimatedDeliveryDateWindow=None if end is None else promised(end),
+        estimatedDeliveryDateWindow=None if end is None else promise(ms(end)),
     )
     page = page_of(staff, "P1")
     assert words in page
@@ -88,7 +91,7 @@ def test_the_page_says_in_words_if_it_is_late(
 def test_what_no_figure_counts_as_past_its_promise_is_not_called_late(
     staff: Client, shop: Shop, status: str, is_withdrawn: bool
 ) -> None:
-    parcel(shop, lastStatus=status, deliveryDate=None, estimatedDeliveryDateWindow=promised(26))
+    parcel(shop, lastStatus=status, deliveryDate=None, estimatedDeliveryDateWindow=promise(ms(26)))
     Parcel.objects.update(is_withdrawn=is_withdrawn)
     page = page_of(staff, "P1")
     assert ("Withdrawn with its label." if is_withdrawn else "Delivered; when is not known.") in page
@@ -115,7 +118,9 @@ def test_each_event_is_told_once_with_its_place_and_source(staff: Client, shop: 
 
 def test_texts_for_the_shop_are_in_two_languages_and_name_nobody(staff: Client, shop: Shop) -> None:
     to = DestinationFactory(firstName="Anaïs", lastName="Quibble", name="Anaïs Quibble")
-    parcel(shop, destination=to, orderNumber="A-1000", lastStatus="DELIVERED", estimatedDeliveryDateWindow=promised(2))
+    parcel(
+        shop, destination=to, orderNumber="A-1000", lastStatus="DELIVERED", estimatedDeliveryDateWindow=promise(ms(2))
+    )
     copies = staff.get(f"{PARCELS}P1/change/").context["copies"]
     assert copies["fr"].startswith(f"Colis {NUMBER} (commande A-1000) : livré")
     assert copies["en"].startswith(f"Parcel {NUMBER} (order A-1000): Delivered")

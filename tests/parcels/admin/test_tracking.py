@@ -14,14 +14,10 @@ from shops.models import Shop
 from tests.parcels.admin.pages import PARCELS, listed, page_of
 from tests.support.api import logged_in
 from tests.support.audit import changes, note
-from tests.support.factories import import_parcel
+from tests.support.factories import import_parcel, ms_ago
 from tests.support.tracking import record
 
 ASK, LET_GO = f"{PARCELS}P1/ask/", f"{PARCELS}P1/let-go/"
-
-
-def ms_ago(days: float) -> int:
-    return int((timezone.now() - timedelta(days=days)).timestamp() * 1000)
 
 
 def followed(shop: Shop, parcel_id: str = "P1", days_silent: float = 0, *, is_listed: bool = True) -> None:

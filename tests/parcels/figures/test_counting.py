@@ -11,33 +11,20 @@ from parcels.figures.models import ParcelFigure, TrackingFigure
 from parcels.models import Parcel, TrackingNumber
 from shops.models import Shop
 from shops.staff import days, figures
-from tests.support.factories import ShopFactory, import_parcel
+from tests.support.factories import import_parcel, ms_ago, promise
 
 pytestmark = pytest.mark.django_db
 DAY_MS = 86_400_000
 
 
-@pytest.fixture
-def shop() -> Shop:
-    return ShopFactory()
-
-
-def ago_ms(days: float) -> int:
-    return int((timezone.now() - timedelta(days=days)).timestamp() * 1000)
-
-
-def window(end_ms: int) -> dict[str, int]:
-    return {"exactDeliveryDay": end_ms, "minimumDeliveryDate": end_ms, "maximumDeliveryDate": end_ms}
-
-
 def delivered(shop: Shop, *, at: int, end: int | None) -> None:
     import_parcel(
         shop,
-        createdAt=ago_ms(5),
+        createdAt=ms_ago(5),
         lastStatus="DELIVERED",
         lastStatusUpdatedAt=at,
         deliveryDate=at,
-        estimatedDeliveryDateWindow=None if end is None else window(end),
+        estimatedDeliveryDateWindow=None if end is None else promise(end),
     )
 
 
@@ -57,16 +44,16 @@ def test_parcels_of_the_last_thirty_days_are_counted_by_status(shop: Shop) -> No
 
 
 def test_a_delivery_at_the_end_of_its_window_is_on_time_and_one_after_it_is_late(shop: Shop) -> None:
-    now = ago_ms(0)
+    now = ms_ago(0)
     for at, end in ((now, now), (now - 1, now), (now + 1, now), (now, None)):
         delivered(shop, at=at, end=end)
-    import_parcel(shop, createdAt=ago_ms(5), lastStatus="IN_TRANSIT", estimatedDeliveryDateWindow=window(now - DAY_MS))
+    import_parcel(shop, createdAt=ms_ago(5), lastStatus="IN_TRANSIT", estimatedDeliveryDateWindow=promise(now - DAY_MS))
     recount()
     assert counted("timing") == {"on_time": 2, "late": 1, "overdue": 1, "": 1}
 
 
 def test_a_change_of_status_is_in_the_next_count_and_old_days_leave(shop: Shop) -> None:
-    import_parcel(shop, createdAt=ago_ms(2), lastStatus="IN_TRANSIT")
+    import_parcel(shop, createdAt=ms_ago(2), lastStatus="IN_TRANSIT")
     recount()
     Parcel.objects.update(last_status="EXCEPTION")
     ParcelFigure.objects.create(
@@ -78,9 +65,9 @@ def test_a_change_of_status_is_in_the_next_count_and_old_days_leave(shop: Shop) 
 
 
 def followed(shop: Shop, *, created: float, event: float | None = None, **fields: Any) -> None:
-    made = import_parcel(shop, createdAt=ago_ms(created), lastStatus="IN_TRANSIT", carrierCode="beta")
+    made = import_parcel(shop, createdAt=ms_ago(created), lastStatus="IN_TRANSIT", carrierCode="beta")
     now = timezone.now()
-    facts = {"due_at": now + timedelta(hours=1), "last_event_at": None if event is None else ago_ms(event)}
+    facts = {"due_at": now + timedelta(hours=1), "last_event_at": None if event is None else ms_ago(event)}
     TrackingNumber.objects.filter(parcel=made["id"]).update(**facts | fields)
 
 

@@ -16,7 +16,8 @@ from parcels.figures.timing import is_overdue
 from parcels.models import Parcel, TrackingNumber
 from shops.staff.panels import Tile
 from tests.support.api import logged_in
-from tests.support.factories import EventFactory, ParcelLineFactory, ShopFactory, import_lines
+from tests.support.desk import undrawn
+from tests.support.factories import EventFactory, ParcelLineFactory, ShopFactory, import_lines, promise
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_sidebar")]
 SEEDS = [pytest.param(0, marks=pytest.mark.real_services), pytest.param(1, marks=pytest.mark.any_database)]
@@ -77,8 +78,6 @@ def line(fact: Facts) -> bytes:
     def at(hours: float) -> int:
         return int(now_ms - hours * HOUR_MS)
 
-    end = None if fact.promised is None else at(fact.promised)
-    names = ("exactDeliveryDay", "minimumDeliveryDate", "maximumDeliveryDate")
     heard = fact.imported_event
     made = ParcelLineFactory(
         id=fact.id,
@@ -87,7 +86,7 @@ def line(fact: Facts) -> bytes:
         lastStatusUpdatedAt=None,
         carrierLastStatus=None,
         deliveryDate=None if fact.delivered is None else at(fact.delivered),
-        estimatedDeliveryDateWindow=None if end is None else dict.fromkeys(names, end),
+        estimatedDeliveryDateWindow=None if fact.promised is None else promise(at(fact.promised)),
         events=[] if heard is None else [EventFactory(createdAt=at(heard)), EventFactory(createdAt=at(heard + 1))],
     )
     return orjson.dumps(made)
@@ -107,7 +106,7 @@ def tiles(staff: Client) -> dict[str, Tile]:
 
 
 def listed(staff: Client, link: str) -> set[str]:
-    return {parcel.pk for parcel in staff.get(link, follow=True).context["cl"].queryset}
+    return {parcel.pk for parcel in undrawn(staff, link)["cl"].queryset}
 
 
 @pytest.mark.parametrize("seed", SEEDS)

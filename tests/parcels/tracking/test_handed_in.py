@@ -18,7 +18,7 @@ from parcels.tracking.timeline import recompute
 from shops.models import Shop
 from shops.staff.days import bounds, today
 from tests.support.api import logged_in
-from tests.support.factories import EventFactory, ShopFactory, import_parcel
+from tests.support.factories import EventFactory, ShopFactory, import_parcel, promise
 
 pytestmark = pytest.mark.django_db
 T = 1_790_000_000_000
@@ -90,14 +90,13 @@ def test_a_shop_s_day_is_counted_and_leads_to_its_list(shop: Shop) -> None:
     start, end = (int(each.timestamp() * 1000) for each in bounds(day))
     for at in (start - 1, start, end - 1, end):
         import_parcel(shop, carrierCode="beta", lastStatus="IN_TRANSIT", events=[EventFactory(createdAt=at)])
-    window = {"exactDeliveryDay": start, "minimumDeliveryDate": start, "maximumDeliveryDate": start}
     for late_ms in (0, 1):
         import_parcel(
             shop,
             carrierCode="beta",
             lastStatus="DELIVERED",
             deliveryDate=start + late_ms,
-            estimatedDeliveryDateWindow=window,
+            estimatedDeliveryDateWindow=promise(start),
             events=[EventFactory(createdAt=end + late_ms, status="DELIVERED")],
         )
     recount()

@@ -22,7 +22,7 @@ DELIVERIES = "/admin/shops/webhookdelivery/"
 
 
 @pytest.fixture
-def staff(db: None) -> Client:
+def staff(db: None, no_sidebar: None) -> Client:
     return logged_in(is_superuser=True)
 
 
