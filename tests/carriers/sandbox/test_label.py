@@ -12,7 +12,7 @@ import zxingcpp
 
 from carriers.sandbox.papers import Label, label_pdf, printable
 from carriers.sandbox.server import SandboxServer
-from tests.carriers.sandbox.alpha.orders import RELAY, alpha_buy, product
+from tests.carriers.sandbox.alpha.orders import alpha_buy
 from tests.carriers.sandbox.beta.orders import beta_buy, linked
 
 LABEL = Label(
@@ -98,12 +98,3 @@ def test_every_parcel_bought_has_its_own_label(sandbox: SandboxServer) -> None:
     text = text_of(beta.parts["label"])
     for words in ("BETA", "Zoë Swietochowska", "5 rue du Bœuf", "97400 Lyon", "1 / 2", "ORDER 1001"):
         assert words in text
-
-
-def test_a_relay_label_prints_content1_as_its_reference(sandbox: SandboxServer) -> None:
-    changes = {**product("86", "0"), **RELAY, "skybillValue.0.content1": "ORDER 1002"}
-
-    text = text_of(base64.b64decode(alpha_buy(sandbox, changes).texts("pdfEtiquette")[0]))
-
-    assert "Ref. ORDER 1002" in text
-    assert "PICKUP POINT 1234A" in text

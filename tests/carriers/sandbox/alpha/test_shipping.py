@@ -1,12 +1,10 @@
 """alpha's shipping service: purchases, faults and reprints."""
 
 import base64
-import io
 import re
 from datetime import datetime, timedelta
 from typing import Any
 
-import pypdf
 import pytest
 import requests
 
@@ -197,17 +195,6 @@ def test_a_reservation_number_has_17_to_21_digits_and_comes_once(sandbox: Sandbo
 
     assert all(re.fullmatch(r"\d{17,21}", number) for number in numbers)
     assert len(set(numbers)) == 3
-
-
-def test_one_pdf_holds_the_labels_of_all_parcels(sandbox: SandboxServer) -> None:
-    bought = alpha_buy(sandbox, count=3)
-
-    reply = reprint(sandbox, bought.texts("reservationNumber")[0])
-
-    pages = pypdf.PdfReader(io.BytesIO(base64.b64decode(reply.texts("skybill")[0]))).pages
-    assert len(pages) == 3
-    for page, number in zip(pages, bought.texts("skybillNumber"), strict=True):
-        assert number in page.extract_text()
 
 
 def test_a_parcels_number_is_no_reservations(sandbox: SandboxServer) -> None:

@@ -20,35 +20,6 @@ from tests.carriers.sandbox.alpha.orders import (
 from tests.carriers.sandbox.control import advance, arm, ledger, post
 
 
-def test_a_parcel_is_found_by_its_reference(sandbox: SandboxServer) -> None:
-    numbers = alpha_buy(sandbox, count=2).texts("skybillNumber")
-
-    reply = search(sandbox)
-
-    assert reply.code == "0"
-    assert reply.texts("skybillNumber") == numbers
-    assert reply.texts("code") == ["DC", "DC"]
-
-
-def test_nothing_found_is_no_error(sandbox: SandboxServer) -> None:
-    reply = search(sandbox, "OTHER")
-
-    assert reply.code == "0"
-    assert reply.texts("listParcel") == []
-
-
-def test_another_accounts_parcel_is_not_found(sandbox: SandboxServer) -> None:
-    alpha_buy(sandbox)
-
-    assert search(sandbox, account="11111111").texts("skybillNumber") == []
-
-
-def test_at_most_ten_parcels_are_found(sandbox: SandboxServer) -> None:
-    alpha_buy(sandbox, count=11)
-
-    assert len(search(sandbox).texts("skybillNumber")) == 10
-
-
 def test_the_search_may_need_time_to_find_a_parcel(sandbox: SandboxServer) -> None:
     alpha_buy(sandbox)
 
@@ -73,16 +44,6 @@ def test_another_accounts_parcel_is_not_cancelled(sandbox: SandboxServer) -> Non
     assert cancel(sandbox, number, account="11111111").code == "2"
     assert cancel(sandbox, "XU000000005FR").code == "2"
     assert ledger(sandbox)[0]["cancelled"] is False
-
-
-@pytest.mark.parametrize("code", ["1", "3"])
-def test_a_cancellation_can_be_refused(sandbox: SandboxServer, code: str) -> None:
-    (number,) = alpha_buy(sandbox).texts("skybillNumber")
-    arm(sandbox, code, operation="cancelSkybill", count=1)
-
-    assert cancel(sandbox, number).code == code
-    assert ledger(sandbox)[0]["cancelled"] is False
-    assert cancel(sandbox, number).code == "0"
 
 
 @pytest.mark.parametrize("account", ["1", "12000030"])
@@ -189,15 +150,6 @@ def test_a_young_parcel_is_neither_found_nor_cancelled(sandbox: SandboxServer) -
     refused = cancel(sandbox, young)
     assert (refused.code, refused.texts("statusCode")) == ("2", ["0"])
     assert refused.texts("errorMessage") == cancel(sandbox, "XU000000005FR").texts("errorMessage")
-
-
-def test_a_cancellation_may_need_time_to_know_a_parcel(sandbox: SandboxServer) -> None:
-    (number,) = alpha_buy(sandbox).texts("skybillNumber")
-
-    arm(sandbox, "unfound", operation="cancelSkybill", delay_s=60, count=1)
-    assert search(sandbox).texts("skybillNumber") == [number]
-    assert cancel(sandbox, number).code == "2"
-    assert cancel(sandbox, number).code == "0"
 
 
 def test_a_parcel_that_was_collected_is_not_cancelled(sandbox: SandboxServer) -> None:

@@ -190,11 +190,3 @@ def test_the_form_has_as_many_pages_as_copies(sandbox: SandboxServer) -> None:
     reply = beta_buy(sandbox, {**SWISS, f"{DECLARATION}.numberOfCopies": 2})
 
     assert len(pypdf.PdfReader(io.BytesIO(reply.parts["cn23"])).pages) == 2
-
-
-@pytest.mark.parametrize(("name", "form"), [("NOCN23", None), ("BADCN23", b"SANDBOX")])
-def test_a_form_may_be_missing_or_unreadable(sandbox: SandboxServer, name: str, form: bytes | None) -> None:
-    reply = beta_buy(sandbox, {**SWISS, "letter.sender.senderParcelRef": f"FAULT {name}"})
-
-    assert reply.parts["label"].startswith(b"%PDF-")
-    assert (reply.parts.get("cn23") or b"")[:7] == (form or b"")
