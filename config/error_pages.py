@@ -35,12 +35,10 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def outdated_form(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Answer a form whose token is not the session's, as of a page that stayed open over a log-in."""
-    title = gettext("The page is out of date")
+    """Answer a form whose token is not the session's, as of a page that stayed open over a log-in; ask no database."""
     text = gettext("Somebody logged in or out after it was opened. Nothing was changed: reload it and try again.")
-    if is_for_staff(request):
-        return error_page(request, HTTPStatus.FORBIDDEN, title, text)
-    return HttpResponse(rendered(title, text), status=HTTPStatus.FORBIDDEN, headers={"Cache-Control": "no-store"})
+    page = rendered(gettext("The page is out of date"), text)
+    return HttpResponse(page, status=HTTPStatus.FORBIDDEN, headers={"Cache-Control": "no-store"})
 
 
 def is_for_staff(request: HttpRequest) -> bool:

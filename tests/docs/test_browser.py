@@ -58,8 +58,8 @@ LINKED = """
   const anchors = sections.map(({ url }) => url.split("/docs/reference#")[1]).filter(Boolean);
   await until(() => page.getElementById("schema-Parcel"));
   const isShown = (each) => page.getElementById(each)?.offsetParent;
-  const sections = page.querySelectorAll(".opblock-tag-section:not(:has(.opblock))");
-  const empty = [...sections].filter((each) => each.offsetParent);
+  const tags = page.querySelectorAll(".opblock-tag-section:not(:has(.opblock))");
+  const empty = [...tags].filter((each) => each.offsetParent);
   const headings = empty.map((each) => each.textContent);
   return { count: anchors.length, missing: anchors.filter((each) => !isShown(each)), headings };
 """

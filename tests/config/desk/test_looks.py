@@ -13,7 +13,7 @@ from tests.support.api import Response
 from tests.support.desk import FRENCH, member, rows
 from tests.support.factories import ShopFactory, import_parcel, promise
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_sidebar")]
+pytestmark = pytest.mark.django_db
 TO_DECIDE = "/admin/labels/shippinglabel/to-decide/"  # rows of labels, and not Django's list
 DJANGOS = [address for address in LISTS if address != TO_DECIDE]
 PARCELS = "/admin/parcels/parcel/"
@@ -37,7 +37,7 @@ def first_of(spec: Any) -> Any:
     return spec.field.related_model.objects.values_list("pk", flat=True).first()
 
 
-def test_each_list_has_its_id_last_and_filters_that_can_be_taken_off() -> None:
+def test_each_list_has_its_id_last_and_filters_that_can_be_taken_off(no_sidebar: None) -> None:
     rows()
     staff = member("root")
     for address in DJANGOS:
