@@ -200,8 +200,12 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
         }
         outcome = request.POST.get("outcome", "")
         if outcome in outcomes:
-            is_cancelled = outcome == "cancelled"
-            decisions.end_cancellation(label=label, is_cancelled=is_cancelled, decided_by=request.user)
+            decisions.end_cancellation(
+                label=label,
+                is_cancelled=outcome == "cancelled",
+                decided_by=request.user,
+                cancelled=request.POST.getlist("parcel"),
+            )
             messages.success(request, outcomes[outcome])
 
     def dismiss_notice(self, request: StaffRequest, label: ShippingLabel) -> None:

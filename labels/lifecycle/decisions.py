@@ -5,7 +5,7 @@ a row that is still open to it, and an adoption takes the purchase's lease for t
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
@@ -17,10 +17,10 @@ from django.utils.translation import gettext
 from carriers.client import Service
 from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.shipment import DEFAULT_FORMAT
-from labels.lifecycle import cancelling, outcomes, reconciling
+from labels.lifecycle import cancelling, outcomes, parcels, reconciling
 from labels.lifecycle.errors import StorageUnavailableError
 from labels.lifecycle.leases import hold, take
-from labels.lifecycle.notices import LEFT_OUT
+from labels.lifecycle.notices import CANCELLED, LEFT_OUT
 from labels.lifecycle.states import TRANSITIONS, Event, move
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
 from labels.pdfs import unmerged
@@ -32,6 +32,7 @@ from shops.staff.audit import recording
 from shops.staff.audit.models import Action
 
 NOTHING_LEFT = "it was looked into, and no parcel is left of it"
+KEPT = "Kept: it is not cancelled."
 logger = logging.getLogger("labels.decisions")
 
 
@@ -147,12 +148,12 @@ def others(label: ShippingLabel, adopted: Sequence[str]) -> list[str]:
     return [each for each in label.tracking_numbers if each not in {*adopted, *label.cancelled_numbers}]
 
 
-def only_parcels(label: ShippingLabel, ranks: Sequence[int]) -> dict[str, Any]:
+def only_parcels(label: ShippingLabel, ranks: Sequence[int], warning: str = LEFT_OUT) -> dict[str, Any]:
     """Return what the row says of some of its parcels, with a warning about the others."""
     per_parcel = {name: getattr(label, name) for name in ("weights_kg", "sides_cm", "parcel_references")}
     missing = [f"parcel {rank + 1} ({weight} kg)" for rank, weight in enumerate(label.weights_kg) if rank not in ranks]
     chosen = {name: [each[rank] for rank in ranks] for name, each in per_parcel.items() if each}
-    return chosen | {"warnings": [*label.warnings, LEFT_OUT % ", ".join(missing)]}
+    return chosen | {"warnings": [*label.warnings, warning % ", ".join(missing)]}
 
 
 def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:
@@ -177,15 +178,34 @@ def cancel(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> ShippingLab
     return cancelled
 
 
-def end_cancellation(*, label: ShippingLabel, is_cancelled: bool, decided_by: AbstractBaseUser) -> None:
-    """Record that the parcels were cancelled elsewhere, or that the label stays bought. Raise DecisionError."""
+def end_cancellation(
+    *, label: ShippingLabel, is_cancelled: bool, decided_by: AbstractBaseUser, cancelled: Collection[str] = ()
+) -> None:
+    """Record that the parcels were cancelled elsewhere, or that the label stays bought. Raise DecisionError.
+
+    It stays bought without the parcels that are cancelled, which are those that the row knows, and `cancelled`.
+    """
+    gone = [number for number in label.uncancelled_numbers if number in cancelled and not is_cancelled]
+    kept = [] if is_cancelled else [number for number in label.uncancelled_numbers if number not in gone]
+    if not (is_cancelled or kept):
+        raise DecisionError(gettext("Nothing was changed: no parcel is left to keep."))
     event = Event.MARKED_CANCELLED if is_cancelled else Event.MARKED_KEPT
-    facts = decided(decided_by) | ({} if is_cancelled else {"cancel_requested_at": None})
+    facts = decided(decided_by) | (what_is_kept(label, kept, gone) if kept else {})
+    note = f"Kept in part: {', '.join(kept)}." if len(kept) < len(label.tracking_numbers) else KEPT
     is_seen = Q(cancelled_numbers=label.cancelled_numbers)
     with transaction.atomic():
-        if (label.is_cancelled_in_part and not is_cancelled) or not move(label, event, is_free(), is_seen, **facts):
+        if not move(label, event, is_free(), is_seen, **facts):
             raise NotOpenError
-        record(label, decided_by, "Marked as cancelled." if is_cancelled else "Kept: it is not cancelled.")
+        parcels.release_numbers(label, gone)
+        record(label, decided_by, note if kept else "Marked as cancelled.")
+
+
+def what_is_kept(label: ShippingLabel, kept: Sequence[str], gone: Sequence[str]) -> dict[str, Any]:
+    """Return what the row says of a label that stays bought, of some of its parcels if others are cancelled."""
+    ranks = [rank for rank, number in enumerate(label.tracking_numbers) if number in kept]
+    parts = only_parcels(label, ranks, CANCELLED) if len(kept) < len(label.tracking_numbers) else {}
+    cancelled_numbers = outcomes.unique(label.cancelled_numbers, gone)
+    return {"cancel_requested_at": None, "tracking_numbers": kept, "cancelled_numbers": cancelled_numbers, **parts}
 
 
 def dismiss_notice(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:

@@ -15,10 +15,12 @@ CUSTOMS_FORM_MISSING = gettext_noop(
     "The customs form did not come with the label, and can't be fetched again. Get it from the carrier or fill it in"
     " by hand: without it the parcel is stopped at customs."
 )
+CANCELLED = gettext_noop("Cancelled: %s. The label is for the other parcels.")
 LEFT_OUT = gettext_noop("Not made: %s. The label is for the other parcels.")
 SURPLUS = gettext_noop("The carrier made %s too, which could not be cancelled: cancel it there, or it is paid for.")
 FORMS: Final = {
-    text: re.compile(re.escape(text).replace("%s", "(.*)")) for text in (CUSTOMS_FORM_MISSING, LEFT_OUT, SURPLUS)
+    text: re.compile(re.escape(text).replace("%s", "(.*)"))
+    for text in (CUSTOMS_FORM_MISSING, CANCELLED, LEFT_OUT, SURPLUS)
 }
 PARCEL: Final = re.compile(r"parcel (\d+) \(([\d.]+) kg\)")
 MAX_LENGTH = ShippingLabel._meta.get_field("staff_notice").max_length or 0
@@ -38,7 +40,7 @@ def worded(text: str) -> str:
 
 
 def parcels_worded(text: str) -> str:
-    """Word what LEFT_OUT names."""
+    """Word what CANCELLED and LEFT_OUT name."""
     return PARCEL.sub(lambda found: f"{gettext('parcel')} {found[1]} ({number(found[2])} kg)", text)
 
 

@@ -222,6 +222,11 @@ class ShippingLabel(models.Model):
         return not set(self.tracking_numbers).isdisjoint(self.cancelled_numbers)
 
     @property
+    def uncancelled_numbers(self) -> list[str]:
+        """The parcels of its own that are not cancelled."""
+        return [number for number in self.tracking_numbers if number not in self.cancelled_numbers]
+
+    @property
     def is_leased(self) -> bool:
         return self.leased_until > clock.now()
 

@@ -185,10 +185,11 @@ class LabelLife(RuleBasedStateMachine):
         row = self.one_of(which, CANCELLATION)
         if row:
             live = self.world.live_own(row)
-            if len(live) not in {0, len(row.tracking_numbers)}:
-                return
+            gone = [number for number in row.tracking_numbers if number not in live]
             self.decide(
-                lambda: decisions.end_cancellation(label=row, is_cancelled=not live, decided_by=self.world.person)
+                lambda: decisions.end_cancellation(
+                    label=row, is_cancelled=not live, cancelled=gone, decided_by=self.world.person
+                )
             )
 
     @precondition(lambda self: self.world.orders)

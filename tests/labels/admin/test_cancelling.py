@@ -8,15 +8,17 @@ from django.utils import timezone
 
 from labels.lifecycle.notices import CUSTOMS_FORM_MISSING, of_surplus
 from labels.models import LabelState, ShippingLabel, lease
+from parcels.models import TrackingNumber
 from shops.models import Shop
 from tests.labels.admin.pages import LABELS, TO_DECIDE, decide, page_of
 from tests.labels.conftest import Sandbox, row
 from tests.labels.factories import LabelFactory
 from tests.labels.interruptions import CANCEL
-from tests.labels.orders import order, post
+from tests.labels.orders import order, post, weighing
 from tests.support.api import Caller, logged_in
 from tests.support.audit import changes, note
-from tests.support.paths import SHIPMENTS
+from tests.support.desk import FRENCH
+from tests.support.paths import PARCELS, SHIPMENTS
 
 WAITED = timedelta(minutes=61)
 
@@ -96,10 +98,43 @@ def test_a_person_decides_it(outcome: str, state: str, said: str, staff: Client,
     assert "Nothing was changed" in decide(staff, label, "cancelled", outcome=outcome).text
 
 
-def test_a_label_of_which_a_parcel_is_cancelled_is_not_kept(staff: Client, shop: Shop) -> None:
-    label = waiting(shop, cancelled_numbers=["XU1"])
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_a_label_of_which_a_parcel_is_cancelled_is_kept_for_the_others(
+    is_answered: bool, sandbox: Sandbox, staff: Client, buyer: Caller
+) -> None:
+    """As a person can adopt a part: the parcel that goes its way stays bought, and found by its number."""
+    post(buyer, body := order(parcels=weighing(1, 2.5), orderId="a/b?c#d é"), key="k")
+    cancelled, left = row().tracking_numbers
+    sandbox.server.state.ledger.collect("alpha", left)
+    if not is_answered:
+        sandbox.arm("closemade", operation=CANCEL, count=1)
+    assert buyer.request("POST", f"{SHIPMENTS}/{row().id}/cancel").json()["status"] == "cancelling"
+    ShippingLabel.objects.update(cancel_requested_at=timezone.now() - WAITED)
+    known = [cancelled] if is_answered else []
+    assert (row().cancelled_numbers, row().state) == (known, "cancelling" if is_answered else "cancel_unknown")
+    page = page_of(staff, row())
+    assert ("Keep the other parcels" in page, 'name="parcel"' in page) == (is_answered, not is_answered)
+    ticked = {} if is_answered else {"parcel": cancelled}
+    assert "Kept." in decide(staff, row(), "cancelled", outcome="kept", **ticked).text
+    assert changes()[0].details["note"] == f"Kept in part: {left}."
+    label = buyer.get(f"{SHIPMENTS}/{row().id}").json()
+    assert (label["trackingNumber"], label["weight"]) == (left, 2.5)
+    (listed,) = buyer.get(SHIPMENTS).json()["data"]
+    assert [parcel["trackingNumber"] for parcel in listed["parcels"]] == [left]
+    assert listed["warnings"] == ["Cancelled: parcel 1 (1 kg). The label is for the other parcels."]
+    assert "Annulés : colis 1 (1 kg). " in staff.get(f"{LABELS}{row().id}/change/", headers=FRENCH).text
+    assert buyer.get(f"{PARCELS}{left}").json()["id"] == row().id
+    assert dict(TrackingNumber.objects.values_list("number", "state")) == {cancelled: "cancelled", left: "bought"}
+    assert post(buyer, body, key="k").json()["trackingNumber"] == left
+    assert row().cancelled_numbers == [cancelled]
+    assert buyer.request("POST", f"{SHIPMENTS}/{row().id}/cancel").status_code == 409
+    assert row().state == LabelState.GENERATED
+
+
+def test_a_label_of_which_all_parcels_are_cancelled_is_not_kept(staff: Client, shop: Shop) -> None:
+    label = waiting(shop, cancelled_numbers=["XU1", "XU2"])
     assert 'value="kept"' not in page_of(staff, label)
-    assert "Nothing was changed" in decide(staff, label, "cancelled", outcome="kept").text
+    assert "no parcel is left to keep" in decide(staff, label, "cancelled", outcome="kept").text
     label.refresh_from_db()
     assert label.state == LabelState.CANCELLING
 
