@@ -15,16 +15,18 @@ from django.db.models import Q
 from django.utils.translation import gettext
 
 from carriers.client import Service
+from carriers.customs import needs_customs
 from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.shipment import DEFAULT_FORMAT
 from labels.lifecycle import cancelling, outcomes, parcels, reconciling
 from labels.lifecycle.errors import StorageUnavailableError
 from labels.lifecycle.leases import hold, take
-from labels.lifecycle.notices import CANCELLED, LEFT_OUT
+from labels.lifecycle.notices import CANCELLED, CUSTOMS_FORM_MISSING, LEFT_OUT
 from labels.lifecycle.states import TRANSITIONS, Event, move
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
 from labels.pdfs import unmerged
 from labels.pdfs.storage import StorageError
+from shops.contracts.addresses import party
 from shops.contracts.bulkhead import BulkheadFullError, NotAskedError
 from shops.contracts.conversation import account_of, conversation_about
 from shops.db import clock
@@ -84,8 +86,10 @@ def adopt(
     try:
         if taken.state == LabelState.RECEIVED and not unmerged.waits_for_merge(taken):
             raise NotOpenError
-        content = pdf or kept_pdf(taken, tracking_numbers) or fetched(taken, tracking_numbers)
-        save_adoption(taken, tracking_numbers, content, decided_by)
+        kept = {} if pdf else kept_pdfs(taken, tracking_numbers)
+        content = pdf or (unmerged.packed(kept) if kept else fetched(taken, tracking_numbers))
+        warning = CUSTOMS_FORM_MISSING if kept and lacks_customs_form(taken, tracking_numbers, kept) else ""
+        save_adoption(taken, tracking_numbers, content, decided_by, warning)
     except DecisionError:
         outcomes.end_lease(taken)
         raise
@@ -94,11 +98,16 @@ def adopt(
     return taken
 
 
-def kept_pdf(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes | None:
+def kept_pdfs(label: ShippingLabel, tracking_numbers: Sequence[str]) -> dict[str, bytes]:
     """Return the PDFs that the row has of these parcels, if it has them all."""
     numbers = list(filter(None, tracking_numbers))
-    pdfs = unmerged.of_parcels(bytes(label.pdf), numbers) if label.pdf is not None else {}
-    return unmerged.packed(pdfs) if pdfs else None
+    return unmerged.of_parcels(bytes(label.pdf), numbers) if label.pdf is not None else {}
+
+
+def lacks_customs_form(label: ShippingLabel, tracking_numbers: Sequence[str], pdfs: Collection[str]) -> bool:
+    """Tell if a parcel that crosses a border has no customs form among the PDFs, which are named."""
+    is_declared = needs_customs(party(label.sender), party({**label.recipient, **(label.pickup_point or {})}))
+    return is_declared and any(unmerged.form_of(number) not in pdfs for number in tracking_numbers if number)
 
 
 def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
@@ -120,7 +129,7 @@ def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
 
 
 def save_adoption(
-    label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes, decided_by: AbstractBaseUser
+    label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes, decided_by: AbstractBaseUser, warning: str
 ) -> None:
     """Write the decision and the PDF to the row, before the storage can fail; raise NotOpenError."""
     before, held = label.state, label.leased_until
@@ -135,6 +144,8 @@ def save_adoption(
     }
     if len(adopted) < len(label.weights_kg):
         facts |= only_parcels(label, [rank for rank, number in enumerate(tracking_numbers) if number])
+    if warning:
+        facts |= {"warnings": [*facts.get("warnings", label.warnings), warning], "staff_notice": warning}
     if not outcomes.are_as_ordered(ShippingLabel(weights_kg=facts.get("weights_kg", label.weights_kg)), adopted):
         raise DecisionError(gettext("Nothing was changed: each parcel has a tracking number of its own."))
     with transaction.atomic():

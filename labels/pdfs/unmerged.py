@@ -51,8 +51,12 @@ def of_parcels(content: bytes, numbers: list[str]) -> dict[str, bytes]:
     found = parts(content)
     if not found.keys() >= set(numbers):
         return {}
-    forms = (f"{number}-customs-form" for number in numbers)
-    return {name: found[name] for name in [*numbers, *forms] if name in found}
+    return {name: found[name] for name in [*numbers, *map(form_of, numbers)] if name in found}
+
+
+def form_of(number: str) -> str:
+    """Return the name of a parcel's customs form."""
+    return f"{number}-customs-form"
 
 
 def are_kept(label: ShippingLabel) -> bool:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from pypdf import PdfReader, PdfWriter
 
 from labels.lifecycle.cancelling import record_cancelled
+from labels.lifecycle.notices import CUSTOMS_FORM_MISSING
 from labels.lifecycle.reconciling import reconcile
 from labels.models import ShippingLabel
 from shops.contracts.models import CarrierContract
@@ -225,6 +226,22 @@ def test_a_part_of_what_was_ordered_is_adopted_and_told(sandbox: Sandbox, staff:
     replayed = post(buyer, body, key="k").json()
     assert (replayed["trackingNumber"], replayed["weight"]) == (number, 1)
     assert len(PdfReader(io.BytesIO(download(replayed["labelUrl"]))).pages) > 1  # the label and its customs form
+
+
+def test_an_adopted_parcels_missing_customs_form_is_told_to_the_shop_and_the_staff(
+    sandbox: Sandbox, staff: Client, buyer: Caller
+) -> None:
+    """Beta gives it once: a parcel that is adopted without it is stopped at customs, too."""
+    parcels = [{"weight": 1, "reference": "FAULT NOCN23"}, {"weight": 2, "reference": "FAULT 30204"}]
+    post(buyer, order(LINKED, parcels=parcels), key="k")
+    label = ShippingLabel.objects.get()
+    decide(staff, label, "adopt", number_1=label.tracking_number)
+    label.refresh_from_db()
+    left_out = "Not made: parcel 2 (2 kg). The label is for the other parcels."
+    assert label.warnings == [left_out, CUSTOMS_FORM_MISSING]
+    assert label.staff_notice == CUSTOMS_FORM_MISSING
+    (listed,) = buyer.get(SHIPMENTS).json()["data"]
+    assert listed["warnings"] == label.warnings
 
 
 def test_a_number_beyond_those_adopted_that_cant_be_cancelled_is_a_notice(
