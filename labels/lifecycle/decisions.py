@@ -145,7 +145,7 @@ def save_adoption(
     if len(adopted) < len(label.weights_kg):
         facts |= only_parcels(label, [rank for rank, number in enumerate(tracking_numbers) if number])
     if warning:
-        facts |= {"warnings": [*facts.get("warnings", label.warnings), warning], "staff_notice": warning}
+        facts |= {"warnings": [warning, *facts.get("warnings", label.warnings)], "staff_notice": warning}
     if not outcomes.are_as_ordered(ShippingLabel(weights_kg=facts.get("weights_kg", label.weights_kg)), adopted):
         raise DecisionError(gettext("Nothing was changed: each parcel has a tracking number of its own."))
     with transaction.atomic():
@@ -164,7 +164,7 @@ def only_parcels(label: ShippingLabel, ranks: Sequence[int], warning: str = LEFT
     per_parcel = {name: getattr(label, name) for name in ("weights_kg", "sides_cm", "parcel_references")}
     missing = [f"parcel {rank + 1} ({weight} kg)" for rank, weight in enumerate(label.weights_kg) if rank not in ranks]
     chosen = {name: [each[rank] for rank in ranks] for name, each in per_parcel.items() if each}
-    return chosen | {"warnings": [*label.warnings, warning % ", ".join(missing)]}
+    return chosen | {"warnings": [warning % ", ".join(missing), *label.warnings]}
 
 
 def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:

@@ -42,18 +42,18 @@ def save_received(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: 
     numbers = list(purchased.tracking_numbers)
     if not are_as_ordered(label, numbers):
         raise fail_during_request(label, not_as_ordered(label, purchased))
+    ours = [CUSTOMS_FORM_MISSING] if purchased.is_customs_form_missing else []
     facts: dict[str, Any] = {
         "tracking_numbers": numbers,
         "reservation_number": fitting(purchased.reservation_number),
         "pdf": unmerged.packed(purchased.pdfs),
-        "staff_notice": CUSTOMS_FORM_MISSING if purchased.is_customs_form_missing else label.staff_notice,
-        "warnings": unique(label.warnings, purchased.warnings),
+        "staff_notice": ours[0] if ours else label.staff_notice,
+        "warnings": unique(ours, label.warnings, purchased.warnings),
         "ask_again_at": None,
         **NO_ERROR,
     }
     facts |= kept_of(purchased.pickup_point)
-    if purchased.is_customs_form_missing:
-        facts["warnings"].append(CUSTOMS_FORM_MISSING)
+    if ours:
         logger.warning("customs form missing", extra={"label": label.id, "carrier": label.carrier_code})
     try:
         is_saved = with_db_retry(lambda: move(label, Event.BOUGHT, **facts), deadline=deadline)

@@ -12,6 +12,7 @@ from labels.models import LabelState, ShippingLabel
 from labels.views import headers_of
 from parcels.models import Parcel
 from shops.api.paths import PARCEL
+from shops.contracts import clients
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.factories import PDF, LabelFactory
 from tests.labels.orders import LINKED, PRODUCT, RECIPIENT, order, post
@@ -69,6 +70,18 @@ def test_a_missing_customs_form_reaches_the_shop(buyer: Caller) -> None:
     assert bought["Label-Warnings"].startswith(MISSING_FORM.replace(",", "%2C"))
     assert buyer.get(f"{SHIPMENTS}/{row().id}")["Label-Warnings"] == bought["Label-Warnings"]
     assert unquote(bought["Label-Warnings"]) == row().staff_notice
+
+
+def test_the_header_has_the_missing_form_however_much_the_carrier_says(
+    buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = tuple(f"line {number} was cut" for number in range(9))
+    purchased = PurchasedLabel(("6A1",), {"label": b"%PDF-1.4 %%EOF"}, said, is_customs_form_missing=True)
+    beta = type(clients.client("beta", is_test=False))
+    monkeypatch.setattr(beta, "create_label", lambda *_: purchased)
+    bought = post(buyer, order(WORLD))
+    assert unquote(bought["Label-Warnings"]).startswith(row().staff_notice)
+    assert len(row().warnings) == 10
 
 
 def test_a_carriers_warning_reaches_the_shop_and_a_replay_repeats_it(buyer: Caller) -> None:

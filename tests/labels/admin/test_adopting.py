@@ -238,7 +238,7 @@ def test_an_adopted_parcels_missing_customs_form_is_told_to_the_shop_and_the_sta
     decide(staff, label, "adopt", number_1=label.tracking_number)
     label.refresh_from_db()
     left_out = "Not made: parcel 2 (2 kg). The label is for the other parcels."
-    assert label.warnings == [left_out, CUSTOMS_FORM_MISSING]
+    assert label.warnings == [CUSTOMS_FORM_MISSING, left_out]
     assert label.staff_notice == CUSTOMS_FORM_MISSING
     (listed,) = buyer.get(SHIPMENTS).json()["data"]
     assert listed["warnings"] == label.warnings
