@@ -205,9 +205,10 @@ def end_cancellation(
     note = f"Kept in part: {', '.join(kept)}." if len(kept) < len(label.tracking_numbers) else KEPT
     is_seen = Q(cancelled_numbers=label.cancelled_numbers)
     with transaction.atomic():
+        if gone and ShippingLabel.objects.row_of(label).select_for_update().exists():
+            parcels.release_numbers(label, gone)  # before its parcel is shown: an import locks in this order, too
         if not move(label, event, is_free(), is_seen, **facts):
             raise NotOpenError
-        parcels.release_numbers(label, gone)
         record(label, decided_by, note if kept else "Marked as cancelled.")
 
 
