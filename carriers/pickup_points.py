@@ -131,7 +131,8 @@ class PickupPointCache:
         """Return the network of a point that was shown within a day, empty if it is not known."""
         with self._lock:
             known = self._points.get(key)
-        return known[2].network if known else self._networks.get(key) if self._networks else ""
+        network = known[2].network if known else ""
+        return network or (self._networks.get(key) if self._networks else "")
 
     def _remember(self, query: PointQuery, found: FoundPoints) -> None:
         now_s, points = time.monotonic(), {(query.country_code, point.code): point for point in found.points}

@@ -1,5 +1,6 @@
 """Both carriers' point services: a purchase needs one, and its answers are remembered."""
 
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -30,6 +31,16 @@ class Clock:
 
     def monotonic(self) -> float:
         return self.now_s
+
+
+class Told(dict[tuple[str, str], str]):
+    """Networks that are kept where all processes find them."""
+
+    def add(self, networks: Mapping[tuple[str, str], str]) -> None:
+        self.update(networks)
+
+    def get(self, key: tuple[str, str], default: Any = "") -> Any:
+        return super().get(key, default)
 
 
 def down() -> PickupPoint:
@@ -172,3 +183,9 @@ def test_a_point_that_will_be_closed_on_the_day_of_dispatch_is_not_bought_today(
     services.buy()
     with pytest.raises(PickupPointRejected, match="is closed"):
         services.buy(ship_on=TOMORROW)
+
+
+def test_a_network_that_another_process_was_told_is_known_of_a_point_that_was_found_without_one() -> None:
+    cache = PickupPointCache(Told({KEY: "X00"}))
+    cache.get(KEY, TODAY, lambda: POINT)
+    assert cache.network_of(KEY) == "X00"
