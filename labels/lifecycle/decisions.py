@@ -198,10 +198,10 @@ def end_cancellation(
     """
     gone = [number for number in label.uncancelled_numbers if number in cancelled and not is_cancelled]
     kept = [] if is_cancelled else [number for number in label.uncancelled_numbers if number not in gone]
-    if not (is_cancelled or kept):
+    if not is_cancelled and len(kept) == 0 < len(label.tracking_numbers):
         raise DecisionError(gettext("Nothing was changed: no parcel is left to keep."))
     event = Event.MARKED_CANCELLED if is_cancelled else Event.MARKED_KEPT
-    facts = decided(decided_by) | (what_is_kept(label, kept, gone) if kept else {})
+    facts = decided(decided_by) | ({} if is_cancelled else what_is_kept(label, kept, gone))
     note = f"Kept in part: {', '.join(kept)}." if len(kept) < len(label.tracking_numbers) else KEPT
     is_seen = Q(cancelled_numbers=label.cancelled_numbers)
     with transaction.atomic():
@@ -209,7 +209,7 @@ def end_cancellation(
             parcels.release_numbers(label, gone)  # before its parcel is shown: an import locks in this order, too
         if not move(label, event, is_free(), is_seen, **facts):
             raise NotOpenError
-        record(label, decided_by, note if kept else "Marked as cancelled.")
+        record(label, decided_by, "Marked as cancelled." if is_cancelled else note)
 
 
 def what_is_kept(label: ShippingLabel, kept: Sequence[str], gone: Sequence[str]) -> dict[str, Any]:
