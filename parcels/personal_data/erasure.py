@@ -15,7 +15,6 @@ from django.db.models.functions import Upper
 
 from parcels.models import Parcel, TrackingNumber, UnlistedEventCode
 from parcels.personal_data.columns import COLUMNS
-from parcels.tracking.recording import MAX_TEXT_LENGTH
 from parcels.tracking.timeline import TIMELINE_FIELDS, keep_report, move_time
 from shops.db import clock
 from shops.db.bulk import batches
@@ -81,13 +80,18 @@ def erase(parcel_ids: Iterable[str]) -> int:
 
 
 def erase_texts(parcel_ids: Iterable[str]) -> None:
-    rows = TrackingNumber.objects.filter(parcel__id__in=list(parcel_ids)).exclude(events=[]).order_by("pk")
-    for row in rows.select_for_update(of=("self",)):
-        for event in row.events:
-            if not event["is_listed"]:  # the text of a code that our tables lack may be this event's
-                known = UnlistedEventCode.objects.filter(carrier_code=row.carrier_code, code=event["code"])
-                known.filter(text=event["text"][:MAX_TEXT_LENGTH]).update(text="")
+    """Erase what carriers told, also from the codes that our tables lack, or lacked when one of these events came.
+
+    Of which event their text is nobody knows any more: its text, its code's place in the tables and its number's
+    carrier may have changed since.
+    """
+    numbers = TrackingNumber.objects.filter(parcel__id__in=list(parcel_ids)).exclude(events=[]).order_by("pk")
+    rows = list(numbers.select_for_update(of=("self",)))
+    for row in rows:
         anonymise(row, COLUMNS[TrackingNumber])
+    for codes in batches({event["code"] for row in rows for event in row.events}):
+        known = UnlistedEventCode.objects.filter(code__in=codes).exclude(text="").select_for_update()
+        UnlistedEventCode.objects.filter(pk__in=list(known.values_list("pk", flat=True))).update(text="")
 
 
 def anonymise(row: Parcel | TrackingNumber, columns: Columns, *further: str) -> None:

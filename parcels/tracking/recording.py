@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any, Final
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import Case, F, Value, When
 
 from carriers.tracking import TrackingAnswer
 from parcels.importing.numbers import save_events, without_texts
@@ -110,10 +110,14 @@ def counted(new: Iterable[CarrierEvent], carrier_code: str) -> Iterator[tuple[st
 
 
 def count_unlisted(carrier_code: str, code: str, text: str, times: int, now: datetime) -> None:
-    """Add to a code's row; of two processes that meet it first at once, one makes the row and both are counted."""
+    """Add to a code's row; of two processes that meet it first at once, one makes the row and both are counted.
+
+    Where the text was erased with its customer, this one stands for it.
+    """
     row = UnlistedEventCode(carrier_code=carrier_code, code=code, text=text, first_seen_at=now, last_seen_at=now)
     rows = UnlistedEventCode.objects.filter(carrier_code=carrier_code, code=code)
-    added = {"count": F("count") + times, "last_seen_at": now}
+    kept = Case(When(text="", then=Value(text)), default=F("text"))
+    added = {"count": F("count") + times, "last_seen_at": now, "text": kept}
     if not rows.update(**added):
         UnlistedEventCode.objects.bulk_create([row], ignore_conflicts=True)
         rows.update(**added)

@@ -16,6 +16,7 @@ from django.utils.html import escape
 
 import labels.admin.search
 import parcels.admin.search
+from carriers.tracking import TrackingAnswer, TrackingEvent
 from config.personal_columns import COLUMNS, OTHERS, table
 from labels.lifecycle.parcels import new_parcel
 from labels.models import DepositSlip, ShippingLabel
@@ -32,6 +33,7 @@ from tests.support.cases import in_one_test
 from tests.support.desk import label_of_somebody, member, parcel_of_somebody, person, rows, slip_of_somebody
 from tests.support.factories import EventFactory, import_parcel
 from tests.support.processes import ROOT
+from tests.support.tracking import record
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database, pytest.mark.usefixtures("no_sidebar")]
 OUR_APPS = {"shops", "parcels", "labels"}
@@ -188,6 +190,26 @@ def test_after_an_erasure_and_a_day_no_table_has_anything_that_is_declared(own: 
     assert left() == []
     assert EMAIL not in repr([list(model._base_manager.values()) for model in models_of_ours()]).lower()
     assert DepositSlip.objects.get().refusal == "Refused: the carrier's text is erased."
+
+
+@pytest.mark.parametrize(
+    "later", [{"is_listed": True}, {"text": "to Mrs Quibble next door"}, {"carrier_code": "other"}], ids=str
+)
+def test_the_text_of_an_unlisted_code_goes_whatever_the_carrier_and_the_shop_told_later(
+    later: dict[str, Any], own: Caller
+) -> None:
+    fields = {"id": "P1", "trackingId": "N1", "trackingNumbers": ["N1"], "customerEmail": EMAIL, "events": []}
+    import_parcel(own.shop, carrierCode="beta", **fields)
+    tell = {"is_listed": False, "text": "to Mrs Quibble"}
+    now = timezone.now()
+    for told in (tell, tell | later):
+        if carrier_code := told.pop("carrier_code", ""):
+            import_parcel(own.shop, carrierCode=carrier_code, **fields)
+        event = TrackingEvent("N1", "ZZ", now, place="", status=None, **told)
+        record("P1", [TrackingAnswer("N1", is_known=True, events=(event,))], now=now)
+    assert UnlistedEventCode.objects.get().text == "to Mrs Quibble"
+    run("erase_customer", "own", EMAIL)
+    assert UnlistedEventCode.objects.get().text == ""
 
 
 def test_an_export_has_all_that_an_erasure_removes(own: Caller) -> None:

@@ -159,6 +159,17 @@ def test_unlisted_codes_are_counted_once_an_event_and_listed_with_their_text(own
     assert own.look_up("N1").json()["lastStatus"] == "FULFILLED"
 
 
+def test_an_unlisted_code_whose_text_was_erased_is_listed_with_the_next_one(own: Caller) -> None:
+    follow(own)
+    told(answer(event(3, None, "ZZ", is_listed=False, text="To Jane")))
+    UnlistedEventCode.objects.update(text="")
+    told(answer(event(3, None, "ZZ", is_listed=False, text="To Jane")))
+    assert UnlistedEventCode.objects.get().text == ""
+    told(answer(event(2, None, "ZZ", is_listed=False, text="Quoi")))
+    told(answer(event(1, None, "ZZ", is_listed=False, text="Comment")))
+    assert (UnlistedEventCode.objects.get().text, UnlistedEventCode.objects.get().count) == ("Quoi", 3)
+
+
 def test_events_long_before_the_parcel_are_another_ones(own: Caller) -> None:
     follow(own)
     parcel = told(answer(event(24 * 395, S.DELIVERED, "D"), event(72, S.FULFILLED, "DC")))
