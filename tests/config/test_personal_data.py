@@ -200,7 +200,7 @@ def test_the_text_of_an_unlisted_code_goes_whatever_the_carrier_and_the_shop_tol
 ) -> None:
     fields = {"id": "P1", "trackingId": "N1", "trackingNumbers": ["N1"], "customerEmail": EMAIL, "events": []}
     import_parcel(own.shop, carrierCode="beta", **fields)
-    tell = {"is_listed": False, "text": "to Mrs Quibble"}
+    tell: dict[str, Any] = {"is_listed": False, "text": "to Mrs Quibble"}
     now = timezone.now()
     for told in (tell, tell | later):
         if carrier_code := told.pop("carrier_code", ""):
