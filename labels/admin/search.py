@@ -9,7 +9,7 @@ from django.db.models.functions import Cast
 
 from labels.models import UNFINISHED, ShippingLabel
 from shops.db.querysets import any_of
-from shops.staff.search import LISTED, RowSearch, begin_with, in_any_case, spellings
+from shops.staff.search import LISTED, RowSearch, begin_in_any_case, begin_with, in_any_case, spellings
 
 TRACKING_NUMBER = re.compile(r"[A-Za-z0-9]{1,35}")
 
@@ -44,7 +44,7 @@ def beginning(text: str) -> set[str]:
     with_number = written.filter(any_of(Q(written__contains=f'"{number}') for number in numbers(text)))
     return (
         begin_with(labels, "id", spellings(text))
-        | begin_with(labels, "order_id", spellings(text))
+        | begin_in_any_case(labels, "order_id", spellings(text))
         | set(with_number.order_by().values_list("pk", flat=True)[: LISTED + 1])
     )
 

@@ -6,7 +6,7 @@ import orjson
 from django.db.models import Q, QuerySet
 
 from parcels.models import Parcel, TrackingNumber
-from shops.staff.search import RowSearch, begin_with, in_any_case, spellings
+from shops.staff.search import RowSearch, begin_in_any_case, begin_with, in_any_case, spellings
 
 
 def whole(text: str) -> QuerySet[Any, Any]:
@@ -49,9 +49,9 @@ def beginning(text: str) -> set[str]:
     parcels = Parcel.objects.all()
     return (
         begin_with(TrackingNumber.objects.all(), "number", typed, "parcel")
-        | begin_with(parcels, "order_number", order_numbers(text))
-        | begin_with(parcels, "order_id", typed)
-        | begin_with(parcels, "id", typed)
+        | begin_in_any_case(parcels, "order_number", order_numbers(text))
+        | begin_in_any_case(parcels, "order_id", typed)
+        | begin_in_any_case(parcels, "id", typed)
     )
 
 

@@ -57,6 +57,15 @@ def begin_with(rows: QuerySet[Any, Any], column: str, texts: Iterable[str], key:
     return found
 
 
+def begin_in_any_case(rows: QuerySet[Any, Any], column: str, texts: Iterable[str]) -> set[str]:
+    """Return keys of rows whose column begins with one of the texts in any case, along the index of mixed ones too.
+
+    That one has few rows, so a beginning that no spelling in one case finds is looked for in it alone.
+    """
+    mixed = rows.filter(has_both_cases(column)).annotate(lowered=Lower(column))
+    return begin_with(rows, column, texts) | begin_with(mixed, "lowered", {*map(lower, texts)})
+
+
 def of_recipient(rows: QuerySet[Any, Any], text: str, in_town: Callable[[str], Q]) -> set[str]:
     """Return keys of rows whose recipient's name, postal code, phone or e-mail is the text, or else begins with it.
 
