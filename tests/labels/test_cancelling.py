@@ -169,12 +169,35 @@ def test_a_parcel_that_is_handed_in_says_nothing_of_another_that_may_be_cancelle
     cancel(label.id)
     cancelled, other = sandbox.made()
     assert (row().state, sandbox.is_cancelled(cancelled)) == (LabelState.CANCEL_UNKNOWN, True)
-    sandbox.server.state.ledger.collect("alpha", other.tracking_number)
-    moved = TrackingEvent(other.tracking_number, "SC", timezone.now(), "Carrier's text", "PARIS", Status.IN_TRANSIT)
-    record(label.id, [TrackingAnswer(other.tracking_number, True, (moved,))], outcome="known", now=timezone.now())
+    hand_in(label, other.tracking_number, sandbox)
     pass_time(600)
     reconcile()
     assert row().state == LabelState.CANCEL_UNKNOWN
     pass_time(3601)
     assert reconcile() == {LabelState.CANCEL_UNKNOWN: 1}
     assert list(ShippingLabel.objects.needing_decision()) == [row()]
+
+
+def test_a_parcel_that_is_handed_in_stops_no_cancellation_of_another_once_one_is_cancelled(
+    buyer: Caller, sandbox: Sandbox
+) -> None:
+    label = bought(buyer, parcels=3)
+    sandbox.arm("2", operation=CANCEL, count=2)
+    cancel(label.id)
+    moved, early, cancelled = sandbox.made()
+    assert (row().state, row().cancelled_numbers) == (LabelState.CANCELLING, [cancelled.tracking_number])
+    hand_in(label, moved.tracking_number, sandbox)
+    pass_time(600)
+    reconcile()
+    assert sandbox.is_cancelled(early), "it is paid for, and the carrier can cancel it by now"
+    assert not sandbox.is_cancelled(moved)
+    pass_time(3601)
+    assert reconcile() == {LabelState.CANCELLING: 1}
+    assert list(ShippingLabel.objects.needing_decision()) == [row()]
+
+
+def hand_in(label: ShippingLabel, number: str, sandbox: Sandbox) -> None:
+    """Let the carrier take a parcel in charge, and report it."""
+    sandbox.server.state.ledger.collect("alpha", number)
+    moved = TrackingEvent(number, "SC", timezone.now(), "Carrier's text", "PARIS", Status.IN_TRANSIT)
+    record(label.id, [TrackingAnswer(number, True, (moved,))], outcome="known", now=timezone.now())
