@@ -86,6 +86,8 @@ def adopt(
     try:
         if taken.state == LabelState.RECEIVED and not unmerged.waits_for_merge(taken):
             raise NotOpenError
+        if not set(tracking_numbers).isdisjoint(taken.cancelled_numbers):  # since the form was read
+            raise NotOpenError
         kept = {} if pdf else kept_pdfs(taken, tracking_numbers)
         content = pdf or (unmerged.packed(kept) if kept else fetched(taken, tracking_numbers))
         warning = CUSTOMS_FORM_MISSING if kept and lacks_customs_form(taken, tracking_numbers, kept) else ""

@@ -13,6 +13,7 @@ from django.test import Client
 from django.utils import timezone
 from pypdf import PdfReader, PdfWriter
 
+from labels.lifecycle import decisions
 from labels.lifecycle.cancelling import record_cancelled
 from labels.lifecycle.notices import CUSTOMS_FORM_MISSING
 from labels.lifecycle.reconciling import reconcile
@@ -94,6 +95,24 @@ def test_a_parcel_that_is_cancelled_is_not_adopted(staff: Client, shop: Shop) ->
     assert "6A1111 is cancelled at the carrier." in answer.text
     label.refresh_from_db()
     assert label.state == "unknown"
+
+
+def test_a_parcel_that_is_cancelled_once_the_form_was_read_is_not_adopted(
+    staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = LabelFactory(shop=shop, state="unknown", tracking_numbers=["6A1111"])
+    adopt = decisions.adopt
+
+    def adopting(**decision: Any) -> ShippingLabel:
+        record_cancelled(ShippingLabel.objects.get(), "6A1111")
+        ShippingLabel.objects.update(leased_until=timezone.now())
+        return adopt(**decision)
+
+    monkeypatch.setattr(decisions, "adopt", adopting)
+    answer = decide(staff, label, "adopt", number_1="6A1111", pdf=upload(pdf_file()))
+    assert "Nothing was changed: the label was settled meanwhile" in answer.text
+    label.refresh_from_db()
+    assert (label.state, label.decided_by, label.is_leased) == ("unknown", "", False)
 
 
 @pytest.mark.parametrize(
