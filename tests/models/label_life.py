@@ -160,14 +160,15 @@ class LabelLife(RuleBasedStateMachine):
     # --- The carrier and the staff ---
 
     @precondition(lambda self: self.world.orders)
-    @rule(which=numbers)
-    def hand_in(self, which: int) -> None:
-        """Hand parcels in, also those that are to be cancelled and are not yet."""
+    @rule(which=numbers, only=st.sampled_from([None, None, 0, 1, 2]))
+    def hand_in(self, which: int, only: int | None = None) -> None:
+        """Hand parcels in, or one of several, also those that are to be cancelled and are not yet."""
         row = self.one_of(which, {LabelState.GENERATED, *CANCELLATION})
-        if row and len(self.world.live_own(row)) == len(row.tracking_numbers):
+        live = self.world.live_own(row) if row else []
+        if row and live and (only is not None or len(live) == len(row.tracking_numbers)):
             if row.state == LabelState.GENERATED:
                 self.oracle.moved.add(row.id)
-            self.world.move(row)
+            self.world.move(row, live if only is None else [live[only % len(live)]])
 
     @precondition(lambda self: self.world.orders)
     @rule(which=numbers, answer=st.sampled_from(ANSWERS), place=st.sampled_from([None, None, *KILLS]))

@@ -1,11 +1,14 @@
 """Stories of several steps that a walk seldom makes, each told in one rule; between its steps the sentences hold."""
 
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
+from labels.lifecycle import cancelling
+from labels.models import LabelState
 from tests.labels.interruptions import CANCEL
 from tests.models.label_backups import restored
 from tests.models.label_carriers import behind
@@ -169,6 +172,24 @@ class LabelStories(LabelLife):
         self.let_pass(400)
         self.reconcile(question=again and (CANCEL, again), is_blind=False, place=None)
         self.end_cancellation(which=NEWEST)
+
+    @rule(count=st.integers(2, 3), early=st.integers(1, 2), only=st.integers(0, 2))
+    def cancel_in_part(self, count: int, early: int, only: int) -> None:
+        """Some parcels can't be cancelled yet, and one of these is handed in: once one is cancelled, all others are."""
+        self.order(carrier="alpha", count=count, fault=0, place=None)
+        row = self.world.newest(self.world.orders[NEWEST])
+        if row is None or row.state != LabelState.GENERATED:
+            return
+        self.world.sandbox.arm("2", count=early, operation=CANCEL)
+        with suppress(cancelling.CancelError):
+            cancelling.cancel(row)
+        self.world.sandbox.disarm()
+        live = self.world.live_own(row)
+        self.world.move(row, [live[only % len(live)]])
+        self.let_pass(400)
+        self.reconcile(question=None, is_blind=False, place=None)
+        row.refresh_from_db()
+        assert not row.is_cancelled_in_part or self.world.live_own(row) == [live[only % len(live)]]
 
     @precondition(lambda self: self.world.orders)
     @rule(

@@ -241,9 +241,9 @@ class World:
         self.suspended = self.pool = None
         return wanted, answer
 
-    def move(self, label: ShippingLabel) -> None:
-        """Let the carrier take the parcels in charge, and report it."""
-        for number in label.tracking_numbers:
+    def move(self, label: ShippingLabel, numbers: list[str]) -> None:
+        """Let the carrier take these parcels in charge, and report it."""
+        for number in numbers:
             self.sandbox.server.state.ledger.collect(label.carrier_code, number)
             event = TrackingEvent(
                 tracking_number=number,
