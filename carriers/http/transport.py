@@ -149,7 +149,7 @@ class Transport:
             content = self._read(response)
         finally:
             response.close()  # already back in the pool if the answer was read to its end
-        content_type = response.headers.get("Content-Type", "")
+        content_type = response.headers.get("Content-Type", "").strip()  # folded, it begins with a space
         if not content_type.lower().startswith("multipart/"):
             content = as_utf_8(content, charset_of(content_type))
         return Answer(response.status, content_type, content)

@@ -33,6 +33,7 @@ def bought(serve: Serve, body: bytes, content_type: str = MULTIPART) -> Purchase
         'multipart/related; x-boundary="no"; boundary="uuid:0f4a"',
         'multipart/related; type="a; boundary=no"; boundary="uuid:0f4a"',
         "multipart/mixed; boundary=uuid:0f4a",  # older answers
+        '\r\n multipart/related; boundary="uuid:0f4a"',  # a header that begins on its second line
     ],
 )
 def test_the_boundary_is_the_parameter_of_that_name(serve: Serve, content_type: str) -> None:
