@@ -1,6 +1,7 @@
 """SOAP 1.1 envelopes, and XML from an untrusted source, parsed within limits."""
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable
 from typing import Any, Final
 from xml.etree.ElementTree import Element, ParseError, SubElement, TreeBuilder, register_namespace, tostring
@@ -42,7 +43,8 @@ def parse(document: bytes) -> Element:
     # Many tags or attributes would make a tree many times the document's size.
     if document.count(b"<") > MAX_TAGS or document.count(b'"') + document.count(b"'") > MAX_QUOTES:
         raise UnreadableError("the XML has too many tags")
-    document = document.lstrip()  # nothing may precede a declaration, though servers' pages often begin with a line
+    # Nothing may precede a declaration, though servers' pages often begin with a line, even after a byte order mark.
+    document = document.removeprefix(BOM_UTF8).lstrip()
     if declared := _DECLARED.match(document):
         document = as_utf_8(document, declared[1].decode())
     # Whatever else the document declares, it is in the protocol's encoding. Only a UTF-16 byte order mark overrides

@@ -86,6 +86,14 @@ def test_an_answer_is_read_in_the_encoding_that_it_declares(serve: Serve, encodi
     assert failure.carrier_text == "Routing erroné"
 
 
+@pytest.mark.parametrize("start", ["\n", "\ufeff", "\ufeff\r\n"], ids=ascii)
+def test_a_byte_order_mark_or_an_empty_line_may_precede_the_declaration(serve: Serve, start: str) -> None:
+    body = encoded("UTF-8", "Routing erroné").partition(b"\r\n\r\n")[2]
+    failure = refusal(serve, "alpha", http(start.encode() + body))
+    assert type(failure) is AddressRejected
+    assert failure.carrier_text == "Routing erroné"
+
+
 def test_an_encoding_that_nobody_knows_leaves_the_outcome_open(serve: Serve) -> None:
     unknown = encoded("windows-1252", "erroné").replace(b"windows-1252", b"windows-1259")
     assert type(refusal(serve, "alpha", unknown)) is OutcomeUnknown
