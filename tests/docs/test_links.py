@@ -1,4 +1,4 @@
-"""What pages, code and alerts name is there: links lead to sections, tests exist, an index says where things are."""
+"""Links of pages lead to sections, tests that are named exist, and an index says where things are."""
 
 import re
 import subprocess
