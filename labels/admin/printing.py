@@ -2,17 +2,17 @@
 
 from typing import Final
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.db import transaction
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 
-from labels.admin.actions import Choice, Question, SelectedLabels
+from labels.admin.actions import SelectedLabels
 from labels.models import UNFINISHED, ShippingLabel
 from labels.pdfs import printing, storage, unmerged
 from labels.templatetags.label_page import state_name
+from shops.staff.acts import Choice, Question, asked
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.pages import page_of
@@ -30,12 +30,13 @@ def why_not(label: ShippingLabel) -> str:
 
 
 QUESTION: Final = Question(
-    "print_selected",
-    why_not,
-    none=gettext_lazy("None of these labels has a PDF."),
     title=gettext_lazy("Print labels"),
     explanation=gettext_lazy("{left_out} of {total} selected labels can't be printed."),
     button=gettext_lazy("Print the other {ready}"),
+    none=gettext_lazy("None of these labels has a PDF."),
+    why_not=why_not,
+    is_always_asked=False,
+    limit=printing.MAX_LABELS,
 )
 
 
@@ -55,12 +56,9 @@ class LabelPdfs(SelectedLabels):
         record(Action.PDF_OPENED, label, customer_email=self.customer_of(label))
         return response
 
-    @admin.action(description=gettext_lazy("Print as one PDF"), permissions=["open"])
-    def print_selected(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> HttpResponse | None:
+    @asked(QUESTION, gettext_lazy("Print as one PDF"), "open")
+    def print_selected(self, request: HttpRequest, choice: Choice) -> HttpResponse | None:
         """Print in the order of the list; where a label has no PDF, ask first: no stack is short of one in silence."""
-        choice = self.choice(request, queryset, QUESTION, printing.MAX_LABELS)
-        if not isinstance(choice, Choice):
-            return choice
         try:
             content = printing.printed(choice.concerned)
         except printing.PrintingError as error:

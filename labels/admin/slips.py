@@ -9,13 +9,13 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext, gettext_lazy
 
-from labels.admin.actions import Choice, Question, SelectedLabels
+from labels.admin.actions import SelectedLabels
 from labels.admin.printing import pdf_answer
 from labels.models import DepositSlip, ShippingLabel
 from labels.pdfs import storage
 from labels.personal_data.columns import COLUMNS
 from labels.slips import making
-from shops.staff.acts import Act
+from shops.staff.acts import Act, Choice, Question, asked
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import Shown, record
 from shops.staff.base import CappedList, LargeTableAdmin
@@ -27,12 +27,13 @@ from shops.staff.unfold_classes import AutocompleteSelectFilter
 MAX_LABELS = 500
 COLOURS = {"made": "success", "refused": "danger", "open": "warning"}
 QUESTION: Final = Question(
-    "make_slip",
-    making.why_not,
-    none=gettext_lazy("None of these labels can be on a slip: {reason}."),
     title=gettext_lazy("Deposit slip"),
     explanation=gettext_lazy("{left_out} of {total} selected labels can't be on a slip."),
-    button=gettext_lazy("Ask for a slip of the other {concerned}"),
+    button=gettext_lazy("Ask for a slip of the other {ready}"),
+    none=gettext_lazy("None of these labels can be on a slip: {reason}."),
+    why_not=making.why_not,
+    is_always_asked=False,
+    limit=MAX_LABELS,
 )
 
 
@@ -42,12 +43,9 @@ class SlipForSelected(SelectedLabels):
     def has_slip_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("labels.add_depositslip")
 
-    @admin.action(description=gettext_lazy("Deposit slip"), permissions=["slip"])
-    def make_slip(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> HttpResponse | None:
+    @asked(QUESTION, QUESTION.title, "slip")
+    def make_slip(self, request: HttpRequest, choice: Choice) -> HttpResponse:
         """Ask for one slip for each contract; where a label is on none, ask first if it is to be left out."""
-        choice = self.choice(request, queryset, QUESTION, MAX_LABELS)
-        if not isinstance(choice, Choice):
-            return choice
         slips = making.make(choice.concerned, asked_by=request.user.get_username())
         report(request, slips, len(choice.concerned))
         lone = slips[0] if len(slips) == 1 else None

@@ -1,10 +1,10 @@
 """Bases of the pages of what shops have: it is never deleted, and a secret is shown once, when it is issued."""
 
-from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_noop
 
 from shops.staff.base import ModelAdmin
 from shops.staff.masking import Row
@@ -33,18 +33,16 @@ class OfShopAdmin(KeptAdmin[Row]):
         js = ["shops/autocomplete_names.js"]
 
 
+def revoked_before(row: Any) -> str:
+    return gettext_noop("revoked before") if row.revoked_at else ""
+
+
 class IssuedAdmin(OfShopAdmin[Row]):
     """Rows with a secret, which is shown in the answer that makes it; one that is revoked changes no more."""
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         is_revoked = obj is not None and obj.revoked_at is not None
         return not is_revoked and super().has_change_permission(request, obj)
-
-    def ask(self, request: HttpRequest, action: str, rows: Iterable[Row], **texts: Any) -> HttpResponse:
-        """Ask for a confirmation of an action on rows, by a form too where the action needs to know something."""
-        form = texts.get("form")
-        media = self.media + form.media if form else self.media
-        return self.page(request, "shops/confirm.html", {"action": action, "rows": rows, "media": media, **texts})
 
     def issue(self, request: HttpRequest, row: Any) -> tuple[Row, str | None]:
         """Make a row like this one; return it with its secret, if it has one yet."""

@@ -12,12 +12,13 @@ from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.text import format_lazy
 from django.utils.translation import gettext, gettext_lazy
 
-from shops.admin.kept import IssuedAdmin
+from shops.admin.kept import IssuedAdmin, revoked_before
 from shops.api.authentication import TOKEN_CACHE_TTL_S
 from shops.models import AccessToken, Shop
-from shops.staff.acts import is_confirmed
+from shops.staff.acts import Choice, Question, asked
 from shops.staff.base import ReadOnly
 from shops.staff.display_texts import badge, column
 from shops.staff.exports import read_columns
@@ -39,6 +40,16 @@ STATE = Case(
     When(expires_at__lte=Now(), then=Value("expired")),
     When(shop__is_active=False, then=Value("shop inactive")),
     default=Value("valid"),
+)
+REVOKE = Question(
+    title=gettext_lazy("Revoke access tokens"),
+    explanation=format_lazy(
+        gettext_lazy("Requests with what is revoked are refused within {delay_s} seconds. This cannot be undone."),
+        delay_s=TOKEN_CACHE_TTL_S,
+    ),
+    none=gettext_lazy("The selected tokens were revoked before."),
+    why_not=revoked_before,
+    button=gettext_lazy("Revoke"),
 )
 STATES = {name: (gettext_lazy(name.capitalize()), methodcaller("filter", state=name)) for name in COLOURS}
 
@@ -169,19 +180,10 @@ class AccessTokenAdmin(WithState, IssuedAdmin[AccessToken]):
         token.secret = secret  # for this answer alone
         return self.show_secret(request, token)
 
-    @admin.action(description=gettext_lazy("Revoke"), permissions=["change"])
-    def revoke(self, request: HttpRequest, queryset: QuerySet[AccessToken]) -> HttpResponse | None:
+    @asked(REVOKE, REVOKE.button)
+    def revoke(self, request: HttpRequest, choice: Choice) -> None:
         """Revoke the selected tokens after a confirmation page, because it cannot be undone."""
-        tokens = list(queryset.filter(revoked_at=None))
-        if not tokens:
-            messages.warning(request, gettext("The selected tokens were revoked before."))
-            return None
-        if not is_confirmed(request):
-            text = gettext(
-                "Requests with what is revoked are refused within %(delay_s)s seconds. This cannot be undone."
-            )
-            title, text = gettext("Revoke access tokens"), text % {"delay_s": TOKEN_CACHE_TTL_S}
-            return self.ask(request, "revoke", tokens, title=title, explanation=text, button=gettext("Revoke"))
+        tokens = choice.concerned
         with transaction.atomic():
             AccessToken.objects.filter(id__in=[token.id for token in tokens]).revoke()
             for token in tokens:
@@ -189,4 +191,3 @@ class AccessTokenAdmin(WithState, IssuedAdmin[AccessToken]):
         text = gettext("Revoked, effective within {token_cache_ttl_s} seconds: {names}")
         names = ", ".join(map(str, tokens))
         messages.success(request, text.format(token_cache_ttl_s=TOKEN_CACHE_TTL_S, names=names))
-        return None

@@ -1,6 +1,6 @@
 """The admin's pages of webhook endpoints: made, rotated, paused, tested, enabled, revoked and replayed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from operator import methodcaller
 from typing import Any
@@ -15,9 +15,9 @@ from django.template.defaultfilters import truncatechars
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
-from shops.admin.kept import IssuedAdmin
+from shops.admin.kept import IssuedAdmin, revoked_before
 from shops.models import Shop
-from shops.staff.acts import is_confirmed
+from shops.staff.acts import Choice, Question, asked
 from shops.staff.display_texts import badge, column
 from shops.staff.exports import read_columns
 from shops.staff.filters import ModeFilter, OptionFilter, of
@@ -70,6 +70,36 @@ class ReplayForm(forms.Form):
     )
 
 
+CHOOSE_ONE = gettext_lazy("Choose one endpoint that is not revoked.")
+ROTATE = Question(
+    title=gettext_lazy("Rotate the secret"),
+    explanation=gettext_lazy(
+        "A new secret is shown, once: the shop has to set it in its receiver. The one before signs as well "
+        "for 24 hours."
+    ),
+    none=CHOOSE_ONE,
+    why_not=revoked_before,
+    limit=1,
+)
+REVOKE = Question(
+    title=gettext_lazy("Revoke webhook endpoints"),
+    explanation=gettext_lazy(
+        "No delivery is begun after it, and what is queued is not delivered. This cannot be undone."
+    ),
+    none=gettext_lazy("None: the chosen endpoints were revoked before."),
+    why_not=revoked_before,
+)
+REPLAY = Question(
+    title=gettext_lazy("Deliver everything again"),
+    explanation=gettext_lazy(
+        "Events that were delivered, or given up, are delivered again with the same webhook-id, in their order."
+    ),
+    none=REVOKE.none,
+    why_not=revoked_before,
+    form=ReplayForm,
+)
+
+
 @admin.register(WebhookEndpoint)
 class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
     """Endpoints; their secret can be rotated."""
@@ -88,6 +118,7 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
     search_fields = ("id", "url", "shop__name")
     search_help_text = gettext_lazy("Id, URL or shop")
     export_columns = read_columns(__file__, "webhookendpoint")
+    too_many = CHOOSE_ONE
     actions = ("send_test", "rotate", "enable", "replay", "revoke")
     change_form_outer_after_template = "shops/webhook_buttons.html"
 
@@ -130,64 +161,41 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
         return self.page(request, "shops/issued.html", context)
 
     @admin.action(description=gettext_lazy("Send a test"), permissions=["change"])
-    def send_test(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> None:
-        self.for_each(request, queryset, endpoints.send_test, gettext_noop("A test is queued for"))
+    def send_test(self, request: HttpRequest, queryset: Any) -> None:
+        self.for_each(request, queryset.not_revoked(), endpoints.send_test, gettext_noop("A test is queued for"))
 
     @admin.action(description=gettext_lazy("Enable again"), permissions=["change"])
-    def enable(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> None:
-        self.for_each(request, queryset, endpoints.enable, gettext_noop("Enabled:"))
+    def enable(self, request: HttpRequest, queryset: Any) -> None:
+        self.for_each(request, queryset.not_revoked(), endpoints.enable, gettext_noop("Enabled:"))
 
-    @admin.action(description=gettext_lazy("Rotate the secret"), permissions=["change"])
-    def rotate(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> HttpResponse | None:
-        """Show the new secret, once that is confirmed; the one before signs as well for a while."""
-        chosen: list[Any] = list(queryset.filter(revoked_at=None)[:2])
-        if len(chosen) != 1:
-            messages.warning(request, gettext("Choose one endpoint that is not revoked."))
-            return None
-        if not is_confirmed(request):
-            text = gettext(
-                "A new secret is shown, once: the shop has to set it in its receiver. The one before signs as well "
-                "for 24 hours."
-            )
-            return self.ask(request, "rotate", chosen, title=gettext("Rotate the secret"), explanation=text)
-        self.log_change(request, chosen[0], "Secret rotated.")
-        chosen[0].secret = endpoints.rotate(chosen[0])
-        return self.show_secret(request, chosen[0])
+    @asked(ROTATE, ROTATE.title)
+    def rotate(self, request: HttpRequest, choice: Choice) -> HttpResponse:
+        """Show the new secret; the one before signs as well for a while."""
+        (endpoint,) = choice.concerned
+        self.log_change(request, endpoint, "Secret rotated.")
+        endpoint.secret = endpoints.rotate(endpoint)
+        return self.show_secret(request, endpoint)
 
-    @admin.action(description=gettext_lazy("Revoke"), permissions=["change"])
-    def revoke(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> HttpResponse | None:
-        if not is_confirmed(request):
-            text = gettext("No delivery is begun after it, and what is queued is not delivered. This cannot be undone.")
-            rows, title = queryset.filter(revoked_at=None), gettext("Revoke webhook endpoints")
-            return self.ask(request, "revoke", rows, title=title, explanation=text)
-        self.for_each(request, queryset, endpoints.revoke, gettext_noop("Revoked:"))
-        return None
+    @asked(REVOKE, gettext_lazy("Revoke"))
+    def revoke(self, request: HttpRequest, choice: Choice) -> None:
+        self.for_each(request, choice.concerned, endpoints.revoke, gettext_noop("Revoked:"))
 
-    @admin.action(description=gettext_lazy("Deliver everything again since …"), permissions=["change"])
-    def replay(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> HttpResponse | None:
-        form = ReplayForm(request.POST if is_confirmed(request) else None)
-        if not form.is_valid():
-            text = gettext(
-                "Events that were delivered, or given up, are delivered again with the same webhook-id, in their order."
-            )
-            rows, title = queryset.filter(revoked_at=None), gettext("Deliver everything again")
-            return self.ask(request, "replay", rows, title=title, explanation=text, form=form)
-        since = form.cleaned_data["since"]
+    @asked(REPLAY, gettext_lazy("Deliver everything again since …"))
+    def replay(self, request: HttpRequest, choice: Choice) -> None:
+        since = choice.form.cleaned_data["since"]
         done = gettext_noop("Queued again since {since:%F %T}:")
         told = WebhookDelivery.objects.filter(created_at__gte=since)
-        self.for_each(request, queryset, lambda each: told.filter(endpoint=each).replay(), done, since=since)
-        return None
+        self.for_each(request, choice.concerned, lambda each: told.filter(endpoint=each).replay(), done, since=since)
 
     def for_each(
         self,
         request: HttpRequest,
-        queryset: QuerySet[WebhookEndpoint],
+        chosen: Iterable[WebhookEndpoint],
         act: Callable[[WebhookEndpoint], Any],
         done: str,
         **facts: Any,
     ) -> None:
-        """Act on each chosen endpoint that is not revoked, log it in English and say so in the reader's language."""
-        chosen = list(queryset.filter(revoked_at=None))
+        """Act on each endpoint, log it in English and say so in the reader's language."""
         for endpoint in chosen:
             self.log_change(request, endpoint, done.format(**facts).rstrip(":") + ".")  # nothing is done without it
             act(endpoint)

@@ -1,16 +1,22 @@
-"""Pages of an admin, and what is done to a row once it is confirmed."""
+"""Pages of an admin, and what is done to a row, or to those chosen of a list, once it is confirmed."""
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial, wraps
+from typing import Any, ClassVar, NamedTuple
 
+from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path
 from django.utils.translation import gettext
+from django_stubs_ext import StrOrPromise
 
 from shops.staff.masking import ConcealingAdmin, Row, may_see
 from shops.staff.pages import page_of
@@ -33,12 +39,56 @@ class Act(NamedTuple):
     may: Callable[[Any], bool] | None = None  # who may, in place of those who may act
 
 
-def is_confirmed(request: HttpRequest) -> bool:
-    return "is_confirmed" in request.POST
+@dataclass
+class Question:
+    """The question before an action: which rows it is for, and texts, which may name counts and a reason."""
+
+    title: StrOrPromise
+    explanation: StrOrPromise
+    none: StrOrPromise  # said where it is for none of the rows
+    why_not: Callable[[Any], str]  # the reason why it is not for a row; empty where it is
+    button: StrOrPromise = ""  # none: the title
+    limit: int | None = None
+    form: type[Form] | None = None
+    is_always_asked: bool = True  # not only where rows are left out
+
+
+@dataclass
+class Choice:
+    """The rows that an action is for, those that it leaves out, each with the reason, and the question's form."""
+
+    concerned: list[Any]
+    left_out: list[tuple[Any, str]]
+    form: Any
+
+
+def asked(question: Question, description: StrOrPromise, permission: str = "change") -> Callable[[Any], Any]:
+    """Declare an action whose method gets the choice, once that is confirmed."""
+
+    def declared(do: Callable[[Any, Any, Choice], HttpResponse | None]) -> Any:
+        @wraps(do)
+        def action(self: Any, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+            choice = self.choice(request, queryset, question, do.__name__)
+            return do(self, request, choice) if isinstance(choice, Choice) else choice
+
+        return admin.action(action, description=description, permissions=[permission])
+
+    return declared
+
+
+def gathered(rows: Iterable[tuple[Any, str]]) -> dict[str, list[Any]]:
+    """Gather rows by what is said of each."""
+    found = defaultdict(list)
+    for row, text in rows:
+        found[text].append(row)
+    return dict(found)
 
 
 class ActingAdmin(ConcealingAdmin[Row]):
     """The part of every admin with its pages and acts."""
+
+    confirm_template: ClassVar[str] = "shops/confirm.html"
+    too_many: ClassVar[StrOrPromise] = ""  # said where more rows are chosen than a question's limit
 
     def row_or_404(self, request: HttpRequest, object_id: str) -> Row:
         """Return the row that a page's address names, as this user may see it."""
@@ -74,3 +124,39 @@ class ActingAdmin(ConcealingAdmin[Row]):
         row = self.row_or_404(request, object_id)
         step = act.do if request.method == "POST" else act.ask
         return (step(request, row) if step else None) or HttpResponseRedirect(page_of(row))
+
+    def chosen_rows(self, queryset: QuerySet[Any]) -> list[Any]:
+        return list(queryset)
+
+    def choice(
+        self, request: HttpRequest, queryset: QuerySet[Any], question: Question, action: str
+    ) -> Choice | HttpResponse | None:
+        """Return what is chosen and confirmed, or the page that asks; None where nothing is done, which is said."""
+        rows = self.chosen_rows(queryset[: question.limit and question.limit + 1])
+        if question.limit and len(rows) > question.limit:
+            messages.warning(request, self.too_many.format(limit=question.limit))
+            return None
+        reasons = [(row, gettext(why)) if (why := question.why_not(row)) else (row, "") for row in rows]
+        concerned, left_out = [row for row, why in reasons if not why], [each for each in reasons if each[1]]
+        if not concerned:
+            if left_out:
+                messages.warning(request, question.none.format(reason=left_out[0][1]))
+            return None
+        is_sent = "is_confirmed" in request.POST
+        form = question.form(request.POST if is_sent else None) if question.form else None
+        choice, is_needed = Choice(concerned, left_out, form), bool(left_out) or question.is_always_asked
+        is_answered = form.is_valid() if form else is_sent or not is_needed
+        return choice if is_answered else self.ask(request, question, choice, action)
+
+    def ask(self, request: HttpRequest, question: Question, choice: Choice, action: str) -> HttpResponse:
+        ready, left_out = len(choice.concerned), len(choice.left_out)
+        counts = {"left_out": left_out, "total": ready + left_out, "ready": ready}
+        context = {
+            "title": question.title,
+            "explanation": question.explanation.format(**counts),
+            "button": (question.button or question.title).format(**counts),
+            "variant": "danger" if question.is_always_asked else "primary",
+            "left_out": gathered(choice.left_out),
+            "media": self.media + choice.form.media if choice.form else self.media,
+        }
+        return self.page(request, self.confirm_template, context | {"choice": choice, "action": action})

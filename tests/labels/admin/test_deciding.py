@@ -230,7 +230,7 @@ def test_where_all_are_over_nothing_is_asked(staff: Client, shop: Shop) -> None:
 
 
 def test_too_many_are_not_begun(staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(actions, "MAX_LABELS", 1)
+    monkeypatch.setattr(actions.CANCEL, "limit", 1)
     labels = [LabelFactory(shop=shop), LabelFactory(shop=shop)]
     assert "Choose at most 1" in act(staff, "cancel_selected", *labels, is_confirmed="yes").text
     assert states(*labels) == ["label_generated"] * 2

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from pypdf import PdfReader
 
+from labels.admin.printing import QUESTION
 from labels.models import ShippingLabel
 from labels.pdfs import printing, storage
 from shops.models import Shop
@@ -101,12 +102,13 @@ def test_a_pdf_that_can_not_be_read_prints_nothing(packer: Client, shop: Shop) -
 
 
 @pytest.mark.parametrize(
-    ("name", "limit", "said"), [("MAX_LABELS", 1, "at most 1"), ("MAX_OUTPUT_BYTES", 9, "Print fewer")]
+    ("of", "name", "limit", "said"),
+    [(QUESTION, "limit", 1, "at most 1"), (printing, "MAX_OUTPUT_BYTES", 9, "Print fewer")],
 )
 def test_a_print_is_bounded(
-    packer: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch, name: str, limit: int, said: str
+    packer: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch, of: object, name: str, limit: int, said: str
 ) -> None:
-    monkeypatch.setattr(printing, name, limit)
+    monkeypatch.setattr(of, name, limit)
     assert said in print_selected(packer, [label(shop, "1"), label(shop, "2")]).text
 
 

@@ -9,6 +9,7 @@ from django.utils import timezone
 from shops.models import Shop
 from shops.staff import days
 from shops.staff.audit.models import AuditEntry
+from shops.staff.pages import page_of
 from shops.webhooks import endpoints
 from shops.webhooks.delivering import deliver_due
 from shops.webhooks.endpoints import MAX_ENDPOINTS
@@ -123,6 +124,16 @@ def test_an_endpoint_is_revoked_after_a_question(staff: Client, endpoint: Webhoo
     assert "revoked before" in act(staff, "send_test", endpoint)
     assert not WebhookDelivery.objects.exists()
     assert staff.post(f"{ENDPOINTS}{endpoint.id}/delete/", {"post": "yes"}).status_code == 403
+
+
+def test_the_question_names_what_it_leaves_out(staff: Client, endpoint: WebhookEndpoint) -> None:
+    other, _ = endpoints.create(shop=endpoint.shop, url=endpoint.url)
+    endpoints.revoke(other)
+    chosen = {"action": "revoke", "_selected_action": [endpoint.id, other.id]}
+    asked = staff.post(ENDPOINTS, chosen).text
+    assert "Left out: revoked before" in asked
+    assert page_of(other) in asked
+    assert "endpoints were revoked before" in act(staff, "revoke", other)
 
 
 def test_what_can_not_be_logged_is_not_done(
