@@ -11,11 +11,11 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_safe
 
-import labels.admin.search
-import parcels.admin.search
 from config.desk.lists import look_up_typed
 from config.desk.pasted import is_list
+from labels.admin.search import SEARCH as IN_LABELS
 from labels.models import ShippingLabel
+from parcels.admin.search import SEARCH as IN_PARCELS
 from parcels.models import Parcel
 from shops.api.errors.coded import CODES
 from shops.models import AccessToken, Shop
@@ -54,8 +54,10 @@ class Search:
 
     def run(self) -> None:
         self.token = AccessToken.objects.typed(self.text)
-        finders = ((self.sees_parcels, parcels.admin.search.find), (self.sees_labels, labels.admin.search.find))
-        self.found = [find(self.text, is_personal=self.is_personal) if sees else NOTHING for sees, find in finders]
+        searches = ((self.sees_parcels, IN_PARCELS), (self.sees_labels, IN_LABELS))
+        self.found = [
+            each.find(self.text, is_personal=self.is_personal) if sees else NOTHING for sees, each in searches
+        ]
         of_parcels, of_labels = self.found
         newest = Parcel.objects.filter(pk__in=of_parcels.keys).newest_first().select_related("shop")
         self.parcels = list(newest.defer("events", "line_items", "gift_config", "cross_sell_recommendations")[:LISTED])

@@ -21,7 +21,7 @@ from labels.admin.filters import FILTERS
 from labels.admin.forms import AdoptForm
 from labels.admin.panels import parcel_of, parcels_by_label
 from labels.admin.printing import LabelPdfs
-from labels.admin.search import whole
+from labels.admin.search import SEARCH
 from labels.admin.slips import SlipForSelected
 from labels.admin.to_decide import ToDecideAdmin, next_step, page_again, waits_for_person
 from labels.lifecycle import decisions
@@ -97,7 +97,7 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
         return str(row.recipient.get("email", ""))
 
     def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
-        return whole(text)
+        return SEARCH.whole(text)
 
     def facts(self, request: HttpRequest, label: ShippingLabel) -> dict[str, Any]:
         contracts = CarrierContract.objects.for_shop(label.shop_id).filter(carrier_code=label.carrier_code)

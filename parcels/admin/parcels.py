@@ -15,7 +15,7 @@ from django.utils.translation import gettext, gettext_lazy
 from parcels.admin import dossier
 from parcels.admin.claim import claim, may_exist, proof
 from parcels.admin.filters import DELIVERY, FILTERS
-from parcels.admin.search import whole, with_email
+from parcels.admin.search import SEARCH, with_email
 from parcels.figures.models import Timing
 from parcels.figures.timing import WINDOW_END
 from parcels.importing.numbers import let_go
@@ -151,7 +151,8 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         return row.customer_email or ""
 
     def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
-        return whole(text).union(with_email(text), all=True) if may_see else whole(text)
+        found = SEARCH.whole(text)
+        return found.union(with_email(text), all=True) if may_see else found
 
     @admin.display(description=gettext_lazy("number"))
     def number(self, parcel: Parcel) -> str:

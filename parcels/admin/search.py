@@ -6,31 +6,7 @@ import orjson
 from django.db.models import Q, QuerySet
 
 from parcels.models import Parcel, TrackingNumber
-from shops.staff.search import RowSearch, begin_in_any_case, begin_with, in_any_case, spellings
-
-
-def whole(text: str) -> QuerySet[Any, Any]:
-    """Find the ids of all shops' parcels with this tracking number, order number, order id or id.
-
-    Every part is an exact look-up along an index. Case, spaces and the ``#`` of an order number, which no index
-    ignores, are covered by looking up several spellings, and indexes of keys in mixed case.
-    """
-    typed = spellings(text)
-    parcels = Parcel.objects.order_by().values("pk")
-    return (
-        TrackingNumber.objects.order_by()
-        .filter(number__in=typed)
-        .values("parcel")
-        .union(
-            parcels.filter(order_number__in=order_numbers(text)),
-            parcels.filter(order_id__in=typed),
-            parcels.filter(pk__in=typed),
-            in_any_case(parcels, "order_number", text, "#" + text),
-            in_any_case(parcels, "order_id", text),
-            in_any_case(parcels, "id", text),
-            all=True,
-        )
-    )
+from shops.staff.search import Key, RowSearch, spellings
 
 
 def with_email(text: str) -> QuerySet[Any, Any]:
@@ -39,20 +15,9 @@ def with_email(text: str) -> QuerySet[Any, Any]:
 
 
 def order_numbers(text: str) -> set[str]:
+    """Return the spellings of an order's number: no index ignores its ``#``."""
     typed = spellings(text)
     return typed | {"#" + spelling for spelling in typed} | {text.removeprefix("#")}
-
-
-def beginning(text: str) -> set[str]:
-    """Find the ids of parcels with a number or an id that begins with the text."""
-    typed = spellings(text)
-    parcels = Parcel.objects.all()
-    return (
-        begin_with(TrackingNumber.objects.all(), "number", typed, "parcel")
-        | begin_in_any_case(parcels, "order_number", order_numbers(text))
-        | begin_in_any_case(parcels, "order_id", typed)
-        | begin_in_any_case(parcels, "id", typed)
-    )
 
 
 def in_town(town: str) -> Q:
@@ -60,4 +25,9 @@ def in_town(town: str) -> Q:
     return Q(destination__icontains=f'"city":{orjson.dumps(town).decode()[:-1]}')
 
 
-find = RowSearch(Parcel.objects.all(), whole, beginning, in_town).find
+PARCELS = Parcel.objects.all()
+KEYS = (
+    Key(TrackingNumber.objects.all(), "number", "parcel", has_mixed=False),
+    *(Key(PARCELS, "order_number", spelled=order_numbers), Key(PARCELS, "order_id"), Key(PARCELS, "id")),
+)
+SEARCH = RowSearch(PARCELS, KEYS, in_town)

@@ -1,6 +1,6 @@
 """Rows that a text from a search box may mean: found along indexes only, whatever the tables' size."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any, NamedTuple
 
@@ -28,23 +28,78 @@ class Found(NamedTuple):
         return self.by_number | self.by_recipient
 
 
+def compact(text: str) -> str:
+    return "".join(text.split())
+
+
+def spellings(text: str) -> set[str]:
+    """Return the forms that a text may be stored in: with and without its spaces, each as typed, lower and upper."""
+    written = {text, compact(text)}
+    cases = (str, str.lower, str.upper, lower, upper)
+    return {case(form) for form in written for case in cases}
+
+
+def lower(text: str) -> str:
+    """Return a text's small letters as the databases make those of keys: from A to Z."""
+    return text.translate(str.maketrans(ascii_uppercase, ascii_lowercase))
+
+
+def upper(text: str) -> str:
+    return text.translate(str.maketrans(ascii_lowercase, ascii_uppercase))
+
+
+class Key(NamedTuple):
+    """A number or id that rows are found by, along its index, and along that of keys in mixed case if there is one."""
+
+    rows: QuerySet[Any, Any]
+    column: str
+    names: str = "pk"  # the column with the key of the row that is found
+    spelled: Callable[[str], set[str]] = spellings
+    has_mixed: bool = True
+
+    def whole(self, text: str) -> Iterator[QuerySet[Any, Any]]:
+        typed, rows = self.spelled(text), self.rows.order_by()
+        yield rows.filter(**{f"{self.column}__in": typed}).values(self.names)
+        if self.has_mixed:
+            yield self.lowered().filter(lowered__in={*map(lower, typed)}).order_by().values(self.names)
+
+    def beginning(self, text: str) -> set[str]:
+        """Return keys of rows that begin with the text: what no spelling in one case finds is among the mixed."""
+        typed = self.spelled(text)
+        found = begin_with(self.rows, self.column, typed, self.names)
+        if self.has_mixed:
+            found |= begin_with(self.lowered(), "lowered", {*map(lower, typed)}, self.names)
+        return found
+
+    def lowered(self) -> QuerySet[Any, Any]:
+        mixed: QuerySet[Any, Any] = self.rows.filter(has_both_cases(self.column)).annotate(lowered=Lower(self.column))
+        return mixed
+
+
 class RowSearch(NamedTuple):
     """The ways to find rows of one model by what staff type."""
 
     rows: QuerySet[Any, Any]
-    whole: Callable[[str], QuerySet[Any, Any]]  # by a whole number or id
-    beginning: Callable[[str], set[str]]
+    keys: Sequence[Key]
     in_town: Callable[[str], Q]
+    whole_too: Callable[[str], Sequence[QuerySet[Any, Any]]] = lambda _text: ()
+    beginning_too: Callable[[str], set[str]] = lambda _text: set()
+
+    def whole(self, text: str) -> QuerySet[Any, Any]:
+        """Find the keys of all shops' rows with this number or id: each part is an exact look-up along an index."""
+        first, *others = (part for key in self.keys for part in key.whole(text))
+        return first.union(*others, *self.whole_too(text), all=True)
 
     def find(self, text: str, *, is_personal: bool) -> Found:
         """Find by a whole number or id, else by its beginning; and by the recipient, if that may be seen."""
         by_number = set(self.whole(text).values_list("pk", flat=True)[:READ_AT_MOST])
         if not by_number and len(text) >= MIN_BEGINNING:
-            by_number = self.beginning(compact(text))
+            begun = compact(text)
+            by_number = self.beginning_too(begun).union(*(key.beginning(begun) for key in self.keys))
         return Found(by_number, of_recipient(self.rows, text, self.in_town) if is_personal else set())
 
 
-def begin_with(rows: QuerySet[Any, Any], column: str, texts: Iterable[str], key: str = "pk") -> set[str]:
+def begin_with(rows: QuerySet[Any, Any], column: str, texts: Iterable[str], key: str) -> set[str]:
     """Return keys of rows whose column begins with one of the texts.
 
     Each text is a query of its own, in the column's order: PostgreSQL then reads a part of its index and stops at the
@@ -55,15 +110,6 @@ def begin_with(rows: QuerySet[Any, Any], column: str, texts: Iterable[str], key:
         alike = rows.filter(**{f"{column}__startswith": text}).order_by(column)
         found.update(alike.values_list(key, flat=True)[: LISTED + 1])
     return found
-
-
-def begin_in_any_case(rows: QuerySet[Any, Any], column: str, texts: Iterable[str]) -> set[str]:
-    """Return keys of rows whose column begins with one of the texts in any case, along the index of mixed ones too.
-
-    That one has few rows, so a beginning that no spelling in one case finds is looked for in it alone.
-    """
-    mixed = rows.filter(has_both_cases(column)).annotate(lowered=Lower(column))
-    return begin_with(rows, column, texts) | begin_with(mixed, "lowered", {*map(lower, texts)})
 
 
 def of_recipient(rows: QuerySet[Any, Any], text: str, in_town: Callable[[str], Q]) -> set[str]:
@@ -98,30 +144,3 @@ def any_of_them(rows: QuerySet[Any, Any]) -> Iterator[str]:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         yield from (key for (key,) in cursor.fetchall())
-
-
-def in_any_case(rows: QuerySet[Any, Any], column: str, *texts: str) -> QuerySet[Any, Any]:
-    """Find rows whose key, in capital and small letters, is the text in any case of its letters from A to Z."""
-    lowered = {lower(form) for text in texts for form in (text, compact(text))}
-    found: QuerySet[Any, Any] = rows.filter(has_both_cases(column)).alias(lowered=Lower(column))
-    return found.filter(lowered__in=lowered)
-
-
-def compact(text: str) -> str:
-    return "".join(text.split())
-
-
-def spellings(text: str) -> set[str]:
-    """Return the forms that a text may be stored in: with and without its spaces, each as typed, lower and upper."""
-    written = {text, compact(text)}
-    cases = (str, str.lower, str.upper, lower, upper)
-    return {case(form) for form in written for case in cases}
-
-
-def lower(text: str) -> str:
-    """Return a text's small letters as the databases make those of keys: from A to Z."""
-    return text.translate(str.maketrans(ascii_uppercase, ascii_lowercase))
-
-
-def upper(text: str) -> str:
-    return text.translate(str.maketrans(ascii_lowercase, ascii_uppercase))

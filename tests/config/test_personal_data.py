@@ -101,7 +101,7 @@ def test_who_may_not_see_customers_finds_none_in_any_search() -> None:
     boxes = ("/admin/search/", "/admin/parcels/parcel/", "/admin/labels/shippinglabel/")
     echoes = {box: echoed(next(browsers).get(box, {"q": (nobody := canary())}), nobody) for box in boxes}
     for needle in needles:
-        for find in (labels.admin.search.find, parcels.admin.search.find):  # of each box
+        for find in (labels.admin.search.SEARCH.find, parcels.admin.search.SEARCH.find):  # of each box
             assert find(needle, is_personal=False).keys == set(), needle
     for needle, box in zip(sorted(needles)[::3], cycle(boxes), strict=False):
         answer = next(browsers).get(box, {"q": needle})

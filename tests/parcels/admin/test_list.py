@@ -10,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from unfold.templatetags import unfold_list  # type: ignore[import-untyped]  # it ships no types
 
-from parcels.admin.search import whole
+from parcels.admin.search import SEARCH
 from shops.models import Shop
 from shops.staff import base
 from shops.staff.days import start_of
@@ -184,7 +184,7 @@ def test_a_search_in_another_case_reads_its_indexes(staff: Client, shop: Shop) -
         pytest.skip("SQLite has another planner")
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
-    plan = whole("web_77a").explain()
+    plan = SEARCH.whole("web_77a").explain()
     for index in ("parcel_order_number_cases", "parcel_order_cases", "parcel_id_cases"):
         assert index in plan
 
