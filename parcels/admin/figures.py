@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.translation import gettext
 
-from parcels.admin.filters import GOES_BACK_DAYS, NO_STATUS, goes_back
+from parcels.admin.filters import GOES_BACK_DAYS, goes_back
 from parcels.figures.counting import DAYS_SHOWN, SILENT_DAYS, days_shown
 from parcels.figures.models import DayFigure, ParcelFigure, Timing, TrackingFigure
 from parcels.figures.timing import WINDOW_END, is_overdue
@@ -22,6 +22,7 @@ from shops.models import Shop
 from shops.staff import figures
 from shops.staff.days import start_of, today
 from shops.staff.display_texts import NOTHING, number, short_name
+from shops.staff.filters import NONE
 from shops.staff.panels import (
     Chart,
     Figure,
@@ -61,7 +62,7 @@ def by_status(days: list[date]) -> Chart:
     rows = ParcelFigure.objects.filter(day__range=(days[0], days[-1])).order_by()
     counts = dict(rows.values_list("status").annotate(count=Sum("parcels")))
     shown = [status for status in ("", *TrackingStatus.values) if counts.get(status)]
-    links = [parcels_url(status=status or NO_STATUS, **created(days[0], days[-1])) for status in shown]
+    links = [parcels_url(status=status or NONE, **created(days[0], days[-1])) for status in shown]
     places = [short_name(status) if status else gettext("None yet") for status in shown]
     series = Series(gettext("parcels"), [counts[status] for status in shown], links)
     note = gettext("Parcels created in the last {days_shown} days.").format(days_shown=DAYS_SHOWN)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.text import capfirst, format_lazy
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext_lazy
 
 from parcels.figures.counting import SILENT_DAYS
 from parcels.figures.models import Timing
@@ -22,39 +22,14 @@ from shops.staff.filters import of
 from shops.staff.unfold_classes import AutocompleteSelectFilter
 
 CARRIERS_OF_THE_NEWEST = 1000
-NO_STATUS = filters.NONE
 GOES_BACK_DAYS = 2
 DELIVERY = "delivery"
 
 
-class CarrierFilter(filters.ColumnFilter):
-    """Parcels of one carrier. It offers the carriers of the newest parcels, because an import may name any carrier."""
-
-    title = filters.CarrierFilter.title
-    parameter_name = "carrier"
-    column = "carrier_code"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        newest = Parcel.objects.values_list("carrier_code", flat=True)[:CARRIERS_OF_THE_NEWEST]
-        return [(code, code) for code in sorted({*newest, *request.GET.getlist("carrier")} - {""})]
-
-
-class StatusFilter(filters.MultiChoiceFilter):
-    """Parcels with any of the ticked statuses, those without one among them."""
-
-    title = gettext_lazy("status")
-    parameter_name = "status"
-    column = "last_status"
-    values = TrackingStatus
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [*super().lookups(request, model_admin), (NO_STATUS, gettext("None yet"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        ticked = request.GET.getlist("status")
-        if NO_STATUS not in ticked:
-            return super().queryset(request, queryset)
-        return queryset.filter(Q(last_status=None) | Q(last_status__in=ticked))
+def newest_carriers(_: Any, request: HttpRequest, __: Any) -> list[tuple[str, str]]:
+    """Offer the carriers of the newest parcels, because an import may name any carrier."""
+    newest = Parcel.objects.values_list("carrier_code", flat=True)[:CARRIERS_OF_THE_NEWEST]
+    return [(code, code) for code in sorted({*newest, *request.GET.getlist("carrier")} - {""})]
 
 
 def of_timing(timing: Timing, parcels: QuerySet[Any]) -> QuerySet[Any]:
@@ -74,6 +49,7 @@ def goes_back() -> Q:
     return Q(last_status=TrackingStatus.WAITING_FOR_PICKUP, end_deposit_date__lt=until, is_withdrawn=False)
 
 
+STATUS: Final = {"column": "last_status", "values": TrackingStatus, "none": gettext_lazy("None yet")}
 MIDNIGHT_MS: Final[dict[str, Any]] = {"midnight": staticmethod(lambda day: milliseconds(start_of(day)))}
 TIMINGS = {timing.value: (capfirst(timing.label), partial(of_timing, timing)) for timing in Timing}
 SILENCES = {
@@ -85,7 +61,9 @@ IS_HANDED_IN = {
 }
 GOES_BACK = {str(GOES_BACK_DAYS): (gettext_lazy("2 days"), lambda parcels: parcels.filter(goes_back()))}
 FILTERS: Final = (
-    *(("shop", AutocompleteSelectFilter), filters.ModeFilter, CarrierFilter, StatusFilter),
+    *(("shop", AutocompleteSelectFilter), filters.ModeFilter),
+    of(filters.CarrierFilter, gettext_lazy("carrier"), "carrier", column="carrier_code", lookups=newest_carriers),
+    of(filters.MultiChoiceFilter, gettext_lazy("status"), "status", **STATUS),
     of(filters.OptionFilter, gettext_lazy("no news for"), "silent", options=SILENCES),
     of(filters.OptionFilter, gettext_lazy("delivery"), DELIVERY, options=TIMINGS),
     of(filters.OptionFilter, gettext_lazy("goes back within"), "goes_back", options=GOES_BACK),

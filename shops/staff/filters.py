@@ -8,7 +8,7 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.core.validators import MinValueValidator
-from django.db.models import QuerySet, TextChoices
+from django.db.models import Q, QuerySet, TextChoices
 from django.http import HttpRequest
 from django.utils.formats import date_format
 from django.utils.translation import gettext, gettext_lazy
@@ -68,17 +68,22 @@ ModeFilter = of(OptionFilter, gettext_lazy("mode"), "mode", options={"live": LIV
 
 
 class MultiChoiceFilter(CheckboxFilter):
-    """Rows whose column has any of the ticked values."""
+    """Rows whose column has any of the ticked values, or none where that is offered by a text."""
 
     column: str
     values: type[TextChoices]
+    none: StrOrPromise = ""
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(value, short_name(value)) for value in self.values]
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        none = [(NONE, self.none)] if self.none else []
+        return [*((value, short_name(value)) for value in self.values.values), *none]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         ticked = request.GET.getlist(cast("str", self.parameter_name))
-        return queryset.filter(**{f"{self.column}__in": ticked}) if ticked else queryset
+        found = Q(**{f"{self.column}__in": ticked})
+        if self.none and NONE in ticked:
+            found |= Q(**{self.column: None})
+        return queryset.filter(found) if ticked else queryset
 
 
 # The first days of the calendar begin before it, in some time zones.
