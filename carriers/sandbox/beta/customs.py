@@ -1,10 +1,9 @@
 """Validates a customs declaration, and returns the form that is printed from it."""
 
 import re
-from decimal import Decimal
 
 from carriers.sandbox.beta.answers import Violations
-from carriers.sandbox.beta.request_fields import EORI, SIZE_KEYS, Fields, read_fields
+from carriers.sandbox.beta.order import EORI, SIZE_KEYS, Order
 from carriers.sandbox.beta.tables import DUTIES_PAID_TO, MOST_ARTICLES, RULES
 from carriers.sandbox.countries import COUNTRIES, EU, FRANCE, OVERSEAS
 from carriers.sandbox.json_request import Json
@@ -26,25 +25,22 @@ OUTSIDE = {
 }
 
 
-def validate_customs(violations: Violations, body: Json) -> None:
-    letter = body["letter"]
-    service, declarations = letter["service"], letter["customsDeclarations"]
-    sender, addressee = letter["sender"]["address"], letter["addressee"]["address"]
-    country = addressee.get("countryCode", "")
-    is_declared = declarations.get("includeCustomsDeclarations", False)
-    if country in COUNTRIES and needs_customs(sender.get("countryCode", ""), country, addressee.get("zipCode", "")):
-        violations.require(is_declared, 30500, "it is needed here")
-    if is_declared:
+def validate_customs(violations: Violations, order: Order) -> None:
+    address, service = order.addressee, order.service
+    if order.country in COUNTRIES and needs_customs(order.origin, order.country, address.get("zipCode", "")):
+        violations.require(order.is_declared, 30500, "it is needed here")
+    if order.is_declared:
         violations.require(service.get("totalAmount", 0) > 0, 30020, "totalAmount, the price of carriage")
-        _validate_declaration(violations, letter)
-        _validate_manufacturer(violations, letter)
+        _validate_declaration(violations, order)
+        if order.country == "US":
+            _validate_manufacturer(violations, order)
     else:
         violations.require("totalAmount" not in service, 30020, "totalAmount is for customs only")
-    if country in STATES:
-        is_state = re.fullmatch("[A-Z]{2}", addressee.get("stateOrProvinceCode", ""))
+    if order.country in STATES:
+        is_state = re.fullmatch("[A-Z]{2}", address.get("stateOrProvinceCode", ""))
         violations.require(is_state, 30212, "stateOrProvinceCode")
-    _validate_eori(violations, body, is_declared=is_declared)
-    _validate_duties(violations, body, is_declared=is_declared)
+    _validate_eori(violations, order)
+    _validate_duties(violations, order)
 
 
 def needs_customs(sender_country: str, country: str, zip_code: str) -> bool:
@@ -56,90 +52,71 @@ def needs_customs(sender_country: str, country: str, zip_code: str) -> bool:
     return zip_code.replace(" ", "").startswith(OUTSIDE.get(country, ("none",)))
 
 
-def _validate_declaration(violations: Violations, letter: Json) -> None:
-    declarations = letter["customsDeclarations"]
-    articles = declarations["contents"].get("article", [])
-    violations.validate(declarations, RULES["customsDeclarations"])
+def _validate_declaration(violations: Violations, order: Order) -> None:
+    articles, contents = order.articles, order.declarations["contents"]
+    violations.validate(order.declarations, RULES["customsDeclarations"])
     violations.require(1 <= len(articles) <= MOST_ARTICLES, 30502, "article")
     violations.require(len({article.get("currency") for article in articles}) <= 1, 30517, "one currency for all")
-    violations.validate(declarations["contents"]["category"], RULES["category"])
+    violations.validate(contents["category"], RULES["category"])
     for article in articles:
         violations.validate(article, RULES["article"])
-    weight = sum(article.get("weight", 0) * article.get("quantity", 1) for article in articles)
-    violations.require(weight <= letter["parcel"].get("weight", 0), 30515, "heavier than the parcel")
+    violations.require(order.sum_of("weight") <= order.parcel.get("weight", 0), 30515, "heavier than the parcel")
 
 
-def _validate_manufacturer(violations: Violations, letter: Json) -> None:
+def _validate_manufacturer(violations: Violations, order: Order) -> None:
     """Validate the manufacturer's code to the United States: at the end of descriptions, else with one article only."""
-    declarations = letter["customsDeclarations"]
-    if letter["addressee"]["address"].get("countryCode") != "US":
-        return
-    articles = declarations["contents"].get("article", [])
-    for article in articles:
+    for article in order.articles:
         description = article.get("description", "")
         is_at_the_end = re.fullmatch(rf".*\S{MANUFACTURER}[A-Z0-9]+", description, re.ASCII) is not None
         violations.require(is_at_the_end or "MID:" not in description, 30510, f"description, without{MANUFACTURER}code")
-    violations.require(len(articles) == 1 or not declarations.get("comments"), 30554, "comments, with one article only")
+    is_one = len(order.articles) == 1 or not order.declarations.get("comments")
+    violations.require(is_one, 30554, "comments, with one article only")
 
 
-def _validate_eori(violations: Violations, body: Json, *, is_declared: bool) -> None:
-    letter = body["letter"]
-    country, eori = letter["addressee"]["address"].get("countryCode", ""), read_fields(body).get(EORI, "")
-    is_twice = country == "GB" and is_declared and goods_eur(letter) >= DECLARED_TWICE_EUR
+def _validate_eori(violations: Violations, order: Order) -> None:
+    eori, is_british = order.fields.get(EORI, ""), order.country == "GB"
+    is_twice = is_british and order.is_declared and order.sum_of("value") >= DECLARED_TWICE_EUR
     if not eori:
-        violations.require(country != "US" and not is_twice, 30562, "EORI is needed here")
+        violations.require(order.country != "US" and not is_twice, 30562, "EORI is needed here")
         return
     is_one = re.fullmatch(EORI_NUMBER, eori, re.ASCII) and not is_twice
-    is_pair = re.fullmatch(rf"(?=.*\bGB){EORI_NUMBER} {EORI_NUMBER}", eori, re.ASCII) and country == "GB"
+    is_pair = re.fullmatch(rf"(?=.*\bGB){EORI_NUMBER} {EORI_NUMBER}", eori, re.ASCII) and is_british
     violations.require(is_one or is_pair, 30562, "EORI")  # to GB both numbers are allowed below the value, too
 
 
-def goods_eur(letter: Json) -> Decimal:
-    articles = letter["customsDeclarations"]["contents"].get("article", [])
-    return sum((article.get("value", Decimal()) * article.get("quantity", 1) for article in articles), Decimal())
-
-
-def _validate_duties(violations: Violations, body: Json, *, is_declared: bool) -> None:
+def _validate_duties(violations: Violations, order: Order) -> None:
     """Validate the duties that the sender pays: `ftd` to four islands, `ddp` from FR to the countries of a list."""
-    letter, fields = body["letter"], read_fields(body)
-    country = letter["addressee"]["address"].get("countryCode", "")
-    if letter["parcel"].get("ftd"):
-        is_possible = country in DUTIES_PAID_OVERSEAS and letter["service"].get("productCode") == "CDS"
+    if order.parcel.get("ftd"):
+        is_possible = order.country in DUTIES_PAID_OVERSEAS and order.code == "CDS"
         violations.require(is_possible, 30318, "ftd is for CDS to GF, GP, MQ and RE")
-    if not letter["parcel"].get("ddp"):
+    if not order.parcel.get("ddp"):
         return
-    is_from_france = letter["sender"]["address"].get("countryCode") == "FR"
-    is_possible = is_declared and is_from_france and country in DUTIES_PAID_TO
+    is_possible = order.is_declared and order.origin == "FR" and order.country in DUTIES_PAID_TO
     violations.require(is_possible, 30318, "ddp is not offered from there to here")
     for key in SIZE_KEYS:
-        violations.require(re.fullmatch(r"[1-9]\d{0,2}", fields.get(key, ""), re.ASCII), 30317, f"{key}, whole cm")
-    violations.require(fields.get(EORI), 30562, "EORI is needed for ddp")
-    violations.require(letter["customsDeclarations"].get("description"), 30554, "description is needed for ddp")
+        is_whole = re.fullmatch(r"[1-9]\d{0,2}", order.fields.get(key, ""), re.ASCII)
+        violations.require(is_whole, 30317, f"{key}, whole cm")
+    violations.require(order.fields.get(EORI), 30562, "EORI is needed for ddp")
+    violations.require(order.declarations.get("description"), 30554, "description is needed for ddp")
 
 
-def customs_form(body: Json) -> CustomsForm | None:
+def customs_form(order: Order) -> CustomsForm | None:
     """Return the form of a valid request; None when nothing was declared."""
-    letter = body["letter"]
-    declarations = letter["customsDeclarations"]
-    if not declarations.get("includeCustomsDeclarations"):
+    if not order.is_declared:
         return None
-    articles = tuple(map(_article_line, declarations["contents"]["article"]))
-    return CustomsForm(_facts(letter, read_fields(body)), articles, declarations.get("numberOfCopies", 4))
-
-
-def _facts(letter: Json, fields: Fields) -> tuple[str, ...]:
-    declarations = letter["customsDeclarations"]
+    declarations, parcel = order.declarations, order.parcel
     facts = {
-        "Postage": f"{letter['service']['totalAmount'] / 100:.2f} EUR",
-        "Goods": f"{goods_eur(letter):.2f} EUR",
+        "Postage": f"{order.service['totalAmount'] / 100:.2f} EUR",
+        "Goods": f"{order.sum_of('value'):.2f} EUR",
         "Invoice": declarations.get("invoiceNumber", ""),
-        "EORI": fields.get(EORI, ""),
+        "EORI": order.fields.get(EORI, ""),
         "Description": declarations.get("description", ""),
         "Comments": declarations.get("comments", ""),
-        "Size": " x ".join(fields[key] for key in SIZE_KEYS if key in fields),
-        "Duties paid by the sender": "yes" if letter["parcel"].get("ddp") or letter["parcel"].get("ftd") else "",
+        "Size": " x ".join(order.fields[key] for key in SIZE_KEYS if key in order.fields),
+        "Duties paid by the sender": "yes" if parcel.get("ddp") or parcel.get("ftd") else "",
     }
-    return tuple(f"{name}: {value}" for name, value in facts.items() if value)
+    lines = tuple(f"{name}: {value}" for name, value in facts.items() if value)
+    return CustomsForm(lines, tuple(map(_article_line, order.articles)), declarations.get("numberOfCopies", 4))
 
 
 def _article_line(article: Json) -> str:

@@ -5,7 +5,8 @@ import time
 from reportlab.lib.pagesizes import A4
 
 from carriers.sandbox.beta import answers, tables
-from carriers.sandbox.beta.validation import account_of, validate_credentials
+from carriers.sandbox.beta.accounts import account_name
+from carriers.sandbox.beta.validation import validate_credentials
 from carriers.sandbox.data import content, filled
 from carriers.sandbox.faults import Fault, Operation
 from carriers.sandbox.http import Request, Response
@@ -25,7 +26,7 @@ def answer_deposit_slip(state: State, request: Request) -> Response:
     validate_credentials(violations, body, api_key)
     if violations.errors:
         return answers.refused(violations.errors)
-    account = account_of(body, api_key)
+    account = account_name(body.get("contractNumber", ""), api_key)
     numbers = body["generateBordereauParcelNumberList"].get("parcelsNumbers", [])
     refused = _first_invalid(state, account, numbers)
     if refused is not None:
