@@ -8,7 +8,6 @@ import re
 import uuid
 from dataclasses import asdict
 from datetime import date, datetime, time
-from functools import partial
 
 from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.soap import Elements, Tree
@@ -18,7 +17,6 @@ from carriers.sandbox.data import content, filled
 from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response
 from carriers.sandbox.pickup_points import PickupPoint, near, point_of
-from carriers.sandbox.rules import broken
 from carriers.sandbox.state import State
 
 Fields = dict[str, str]
@@ -33,7 +31,6 @@ ALPHA_2 = {three: two for two, three in ALPHA_3.items()}
 LOOKED_UP_QUALITY = "0"  # a good answer all the same
 # A code that asks for an error: F0601 is error 601.
 MAGIC_CODE = re.compile(r"F(\d{4})")
-_refusal = partial(soap.refusal, tables.POINT_MESSAGES)
 
 
 def answer_points(state: State, request: Request) -> Response:
@@ -48,41 +45,30 @@ def _fields(message: soap.Message) -> Fields:
     try:
         validate_credentials(fields.get("accountNumber", ""), fields.get("password", ""))
     except soap.RefusalError:
-        raise _refusal(CREDENTIALS) from None
+        raise soap.RefusalError(CREDENTIALS) from None
     return {name: fields.get(name, "").strip() for name in known}
 
 
 def _search(state: State, message: soap.Message) -> Response:
     fields = _fields(message)
-    for code, name in broken(tables.RULES["points"], fields):
-        raise _refusal(code, name)
-    country = _country(message.operation, fields["countryCode"])
-    if country == "FR" and not re.fullmatch(r"[0-9]{5}", fields["zipCode"]):
-        raise _refusal(302, "zipCode")
+    soap.validate(fields, tables.RULES["points"])
+    country = _country_of(fields["countryCode"])
+    soap.require(country, 301, "countryCode")
+    soap.require(message.operation != FRENCH or country in FRANCE, NO_POINT)
+    soap.require(country != "FR" or re.fullmatch(r"[0-9]{5}", fields["zipCode"]), 302, "zipCode")
 
     def search(_: Fault) -> Response:
         found = _found(country, fields)
-        if not found:
-            raise _refusal(NO_POINT)
+        soap.require(found, NO_POINT)
         return _answer(message, found, "2" if fields["address"] else "1")
 
     return service.perform(state, message, search, fields["city"])
 
 
-def _country_of(code: str) -> str | None:
-    """Return a request's country as alpha-2; None for one in another form than this service wants."""
-    if code in ALPHA_3 or code not in COUNTRIES | ALPHA_2.keys():
-        return None
-    return ALPHA_2.get(code, code)
-
-
-def _country(operation: str, code: str) -> str:
-    country = _country_of(code)
-    if country is None:
-        raise _refusal(301, "countryCode")
-    if operation == FRENCH and country not in FRANCE:
-        raise _refusal(NO_POINT)
-    return country
+def _country_of(code: str) -> str:
+    """Return a request's country as alpha-2; empty for one in another form than this service wants."""
+    is_known = code not in ALPHA_3 and code in COUNTRIES | ALPHA_2.keys()
+    return ALPHA_2.get(code, code) if is_known else ""
 
 
 def _found(country: str, fields: Fields) -> list[tuple[PickupPoint, int]]:
@@ -90,7 +76,7 @@ def _found(country: str, fields: Fields) -> list[tuple[PickupPoint, int]]:
     try:
         datetime.strptime(fields["shippingDate"], "%d/%m/%Y")  # noqa: DTZ007 a day of Paris
     except ValueError:
-        raise _refusal(307, "shippingDate") from None
+        raise soap.RefusalError(307, "shippingDate") from None
     farthest_m = int(fields["maxDistanceSearch"]) * 1000
     found = [
         (point, distance_m)
@@ -105,16 +91,14 @@ def _look_up(state: State, message: soap.Message) -> Response:
     code = fields["identifiant"]
     magic = MAGIC_CODE.fullmatch(code)
     if magic and int(magic[1]) in tables.POINT_MESSAGES:
-        raise _refusal(int(magic[1]))
-    if not code:
-        raise _refusal(300, "identifiant")
-    is_french = message.operation == DETAIL
-    countries = FRANCE if is_french else frozenset({_country_of(fields["countryCode"])})
+        raise soap.RefusalError(int(magic[1]))
+    soap.require(code, 300, "identifiant")
+    countries = FRANCE if message.operation == DETAIL else {_country_of(fields["countryCode"])}
 
     def look_up(_: Fault) -> Response:
         point = point_of("alpha", code)
         if point is None or point.country not in countries:
-            raise _refusal(NO_POINT)
+            raise soap.RefusalError(NO_POINT)
         return _answer(message, [(point, 0)], LOOKED_UP_QUALITY)
 
     return service.perform(state, message, look_up, code)

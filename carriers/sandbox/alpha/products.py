@@ -5,7 +5,6 @@ Which products the second knows is not published: here those that go to a door.
 
 import re
 from datetime import datetime, time
-from functools import partial
 
 from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.validation import validate_credentials
@@ -13,7 +12,6 @@ from carriers.sandbox.beta.accounts import after_working_days
 from carriers.sandbox.countries import COUNTRIES, PARIS, is_postal_code_of
 from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Request, Response
-from carriers.sandbox.rules import broken
 from carriers.sandbox.state import State
 
 LIST, TIME = "calculateProducts", "calculateDeliveryTime"
@@ -24,7 +22,6 @@ LATEST_HOUR = time(18)
 EMPTY, CREDENTIALS, WRONG_PRODUCT, NO_TARIFF = 2, 3, 4, 5
 NO_CONTRACT = "000033"  # the end of an account that has no product
 LACKING = "0000"  # before the product that an account lacks: 19000086 has no 86
-_refusal = partial(soap.refusal, tables.QUICKCOST_MESSAGES)
 
 
 def answer_products(state: State, request: Request) -> Response:
@@ -37,12 +34,10 @@ def _list(state: State, message: soap.Message) -> Response:
     try:
         validate_credentials(account, fields["password"])
     except soap.RefusalError:
-        if not account.endswith(NO_CONTRACT):
-            raise _refusal(CREDENTIALS) from None
-    if country in WRITTEN or not {_country(country), fields["depCountryCode"]} <= COUNTRIES:
-        raise _refusal(NO_TARIFF)
-    if not _is_weight(fields["weight"]) or not _is_there(country, fields["arrZipCode"]):
-        raise _refusal(NO_TARIFF)
+        soap.require(account.endswith(NO_CONTRACT), CREDENTIALS)
+    is_known = country not in WRITTEN and {_country(country), fields["depCountryCode"]} <= COUNTRIES
+    soap.require(is_known, NO_TARIFF)
+    soap.require(_is_weight(fields["weight"]) and _is_there(country, fields["arrZipCode"]), NO_TARIFF)
 
     def products(_: Fault) -> Response:
         found = [_product(code) for code in _codes(account, _country(country))]
@@ -54,8 +49,7 @@ def _list(state: State, message: soap.Message) -> Response:
 def _fields(message: soap.Message) -> dict[str, str]:
     """Return the fields; refuse the first that is empty, or has a value that the page does not name."""
     fields = message.fields()
-    for code, name in broken(tables.RULES[message.operation], fields):
-        raise _refusal(code, name)
+    soap.validate(fields, tables.RULES[message.operation])
     return fields
 
 
@@ -71,18 +65,15 @@ def _country(code: str) -> str:
 
 def _time(state: State, message: soap.Message) -> Response:
     fields = _fields(message)
-    if not re.fullmatch(r"\d{5}", fields["depZipCode"]):
-        raise _refusal(EMPTY, "depZipCode")
-    days = DAYS.get(fields["productCode"])
-    if days is None:
-        raise _refusal(WRONG_PRODUCT)
+    soap.require(re.fullmatch(r"\d{5}", fields["depZipCode"]), EMPTY, "depZipCode")
+    soap.require(fields["productCode"] in DAYS, WRONG_PRODUCT)
     try:
         sent = datetime.strptime(fields["shippingDate"], "%Y-%m-%dT%H:%M:%S").date()  # noqa: DTZ007 a day of Paris
     except ValueError:
-        raise _refusal(EMPTY, "shippingDate") from None
+        raise soap.RefusalError(EMPTY, "shippingDate") from None
 
     def promise(_: Fault) -> Response:
-        arrives = datetime.combine(after_working_days(sent, days), LATEST_HOUR, PARIS)
+        arrives = datetime.combine(after_working_days(sent, DAYS[fields["productCode"]]), LATEST_HOUR, PARIS)
         return service.succeeded(message, [("date", arrives.isoformat())])
 
     return service.perform(state, message, promise)

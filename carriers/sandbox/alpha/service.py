@@ -34,11 +34,12 @@ def succeeded(message: soap.Message, content: soap.Elements) -> Response:
 
 
 def _refused(message: soap.Message, refusal: soap.RefusalError) -> Response:
-    return soap.response(message, [("errorCode", str(refusal.code)), ("errorMessage", refusal.message)])
+    text = refusal.text or tables.MESSAGES_OF[message.namespace].get(refusal.code, "SANDBOX: undocumented error")
+    said = f"{text}: {refusal.detail}" if refusal.detail else text
+    return soap.response(message, [("errorCode", str(refusal.code)), ("errorMessage", said)])
 
 
 def _refusal(message: soap.Message, name: str) -> Response:
-    """Return an operation's refusal for a fault's name or an error code."""
     if name == "soapfault":
         return soap.fault("SANDBOX: internal error", "soap:Server")
-    return _refused(message, tables.refusal_named(name, tables.MESSAGES_OF[message.namespace]))
+    return _refused(message, tables.refusal_named(name))

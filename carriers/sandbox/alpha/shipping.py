@@ -116,13 +116,11 @@ def _reprint(state: State, message: soap.Message) -> Response:
     fields = message.fields()
     number, mode, account = fields["numberSearch"], fields["mode"], fields["accountNumber"]
     validate_credentials(account, fields["password"])
-    if mode not in FORMATS:
-        raise soap.refusal(tables.MESSAGES, 33, "mode")
+    soap.require(mode in FORMATS, 33, "mode")
     purchases = [row for row in state.ledger.reserved(number) if row.account == account]
     parcels = [state.ledger.parcel("alpha", row.tracking_number) for row in purchases]
     printed = [replace(parcel.label, page_format=FORMATS[mode]) for parcel in parcels if parcel]
-    if not number or not printed:
-        raise soap.refusal(tables.MESSAGES, 33, "numberSearch, no reservation of yours")
+    soap.require(number and printed, 33, "numberSearch, no reservation of yours")
 
     def reprint(fault: Fault) -> Response:
         pdf = faulty_pdf(fault.name, *printed)

@@ -9,6 +9,7 @@ from defusedxml.ElementTree import fromstring
 
 from carriers.sandbox.data import rows
 from carriers.sandbox.http import Request, Response
+from carriers.sandbox.rules import Rule, broken
 
 # The content of a response's element: text, or further elements. A list, because elements repeat.
 Tree = str | list[tuple[str, "Tree"]]
@@ -20,7 +21,6 @@ CHILDREN = {row["operation"]: tuple(row["children"].split()) for row in _OPERATI
 OPTIONAL = {row["operation"]: tuple(row["optional"].split()) for row in _OPERATIONS}
 ENVELOPE = "http://schemas.xmlsoap.org/soap/envelope/"
 CONTENT_TYPE = "text/xml; charset=utf-8"
-UNDOCUMENTED = "SANDBOX: undocumented error"
 
 
 class SoapError(Exception):
@@ -28,18 +28,25 @@ class SoapError(Exception):
 
 
 class RefusalError(Exception):
-    """The carrier understands the request and refuses it; answered with HTTP 200 and this code."""
+    """The carrier understands the request and refuses it; answered with HTTP 200 and this code.
 
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
+    The text is the service's own for the code, or another one, with a detail behind it.
+    """
+
+    def __init__(self, code: int, detail: str = "", text: str = "") -> None:
+        super().__init__(code)
+        self.code, self.detail, self.text = code, detail, text
 
 
-def refusal(messages: Mapping[int, str], code: int, detail: str = "") -> RefusalError:
-    """Return a refusal in a service's own words for the code, with a detail behind them."""
-    text = messages.get(code, UNDOCUMENTED)
-    return RefusalError(code, f"{text}: {detail}" if detail else text)
+def require(is_met: object, code: int, detail: str = "") -> None:
+    if not is_met:
+        raise RefusalError(code, detail)
+
+
+def validate(fields: Mapping[str, str], rules: Iterable[Rule]) -> None:
+    """Refuse the first field that breaks its rule."""
+    for code, name in broken(rules, fields):
+        raise RefusalError(code, name)
 
 
 @dataclass(frozen=True)

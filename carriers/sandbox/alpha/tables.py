@@ -1,9 +1,8 @@
 """alpha's published tables, as the sandbox reads them: fields, products, error codes."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from carriers.sandbox.alpha.soap import RefusalError, refusal
+from carriers.sandbox.alpha.soap import RefusalError
 from carriers.sandbox.countries import COUNTRIES, EUROPE, OVERSEAS, codes
 from carriers.sandbox.data import error_texts, rows
 from carriers.sandbox.rules import rules_of
@@ -35,10 +34,12 @@ REFUSED_ACCOUNTS = {
 }  # fmt: skip
 
 
-def refusal_named(name: str, messages: Mapping[int, str] = MESSAGES) -> RefusalError:
+def refusal_named(name: str) -> RefusalError:
+    """Return the refusal for a fault's name or an error code."""
     if name.isdigit():
-        return refusal(messages, int(name))
-    return RefusalError(33, REFUSALS_33.get(name, f"invalid data: SANDBOX has no such fault for alpha ({name})"))
+        return RefusalError(int(name))
+    text = REFUSALS_33.get(name, f"invalid data: SANDBOX has no such fault for alpha ({name})")
+    return RefusalError(33, text=text)
 
 
 # `+<country> <number>`, with the calling codes as the ITU gives them: none begins with another one.

@@ -77,8 +77,7 @@ def _track(state: State, message: soap.Message) -> Response:
     """List a parcel's events, none for a number that is unknown; no credentials are needed."""
     fields = message.fields()
     language, number = fields["language"], fields["skybillNumber"]
-    if language not in LANGUAGES or not number:
-        raise soap.refusal(tables.MESSAGES, SYSTEM_ERROR)
+    soap.require(language in LANGUAGES and number, SYSTEM_ERROR)
     purchase = state.ledger.purchase("alpha", number)
 
     def track(_: Fault) -> Response:
@@ -120,9 +119,8 @@ def _fields(message: soap.Message) -> dict[str, str]:
     """Return the fields of an operation for an account, of which none may be empty."""
     fields = message.fields()
     validate_credentials(fields["accountNumber"], fields["password"])
-    empty = next((name for name, value in fields.items() if not value), None)
-    if empty:
-        raise soap.refusal(tables.MESSAGES, 31, empty)
+    for name, value in fields.items():
+        soap.require(value, 31, name)
     return fields
 
 

@@ -1,21 +1,26 @@
 """Reads the shipment of a request of `shippingMultiParcelV4`, and validates it as strictly as alpha's documents say."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 
 from carriers.sandbox.alpha import tables
-from carriers.sandbox.alpha.soap import CHILDREN, Message, SoapError, fields_of, leaf_text, refusal
+from carriers.sandbox.alpha.soap import (
+    CHILDREN,
+    Message,
+    RefusalError,
+    SoapError,
+    fields_of,
+    leaf_text,
+    require,
+    validate,
+)
 from carriers.sandbox.countries import EU_TERRITORY, FRANCE, PARIS, is_postal_code_of
-from carriers.sandbox.rules import PATTERNS, Rule, broken
 
 Fields = dict[str, str]
 RELAY_EUROPE = "49"
+LAST_HOUR = 23
 EMPTY, WRONG_LENGTH, INVALID, NOT_A_NUMBER, NOT_FOUND = 31, 32, 33, 34, 35
-_refusal = partial(refusal, tables.MESSAGES)
-_invalid = partial(_refusal, INVALID)
 
 
 @dataclass(frozen=True)
@@ -64,76 +69,55 @@ def read_shipment(message: Message) -> Shipment:
 def validate_shipment(shipment: Shipment) -> None:
     """Raise RefusalError for the first rule that the shipment breaks."""
     for name, blocks in shipment.structures.items():
-        if not blocks:
-            raise _refusal(EMPTY, name)
+        require(blocks, EMPTY, name)
     validate_credentials(shipment.one("headerValue").get("accountNumber", ""), shipment.top.get("password", ""))
     for name, blocks in shipment.structures.items():
         for block in blocks:
-            _validate_fields(block, tables.STRUCTURES[name])
-    _validate_fields(shipment.top, tables.RULES[""])
+            validate(block, tables.STRUCTURES[name])
+    validate(shipment.top, tables.RULES[""])
     _validate_counts(shipment)
-    _validate_money(shipment.skybills)
+    for skybill in shipment.skybills:
+        _validate_money(skybill)
     for prefix in ("shipper", "customer", "recipient"):
         for block in shipment.structures[f"{prefix}Value"]:
-            if not _is_postal_code(block[f"{prefix}Country"], block[f"{prefix}ZipCode"]):
-                raise _refusal(38, f"{prefix}Country and {prefix}ZipCode do not fit")
+            fits = _is_postal_code(block[f"{prefix}Country"], block[f"{prefix}ZipCode"])
+            require(fits, 38, f"{prefix}Country and {prefix}ZipCode do not fit")
     for ref, skybill in zip(shipment.refs, shipment.skybills, strict=True):
-        _validate_parcel(shipment, ref, skybill)
+        _validate_parcel(shipment.one("recipientValue"), ref, skybill)
 
 
 def validate_credentials(account: str, password: str) -> None:
     """Accept any account of 8 and password of 6 digits, except those that `GET /` lists as refused."""
     for name, value, length in (("accountNumber", account, 8), ("password", password, 6)):
-        _validate_fields({name: value}, [Rule(name, PATTERNS["integer"], EMPTY, NOT_A_NUMBER, 0, 0, name)])
-        if len(value) != length:
-            raise _refusal(WRONG_LENGTH, name)
-    if password == "000000":  # noqa: S105 a documented magic value
-        raise _refusal(30)
+        require(value, EMPTY, name)
+        require(re.fullmatch(r"\d+", value, re.ASCII), NOT_A_NUMBER, name)
+        require(len(value) == length, WRONG_LENGTH, name)
+    require(password != "000000", 30)  # noqa: S105 a documented magic value
     if account[-6:] in tables.REFUSED_ACCOUNTS:
         raise tables.refusal_named(tables.REFUSED_ACCOUNTS[account[-6:]])
 
 
-def _validate_fields(block: Fields, rules: Sequence[Rule]) -> None:
-    for code, name in broken(rules, block):
-        raise _refusal(code, name)
-
-
 def _validate_counts(shipment: Shipment) -> None:
     count = int(shipment.top["numberOfParcel"])
-    if not 1 <= count <= tables.MOST_PARCELS:
-        raise _invalid("numberOfParcel")
-    if shipment.top["multiParcel"] != ("Y" if count > 1 else "N"):
-        raise _invalid("multiParcel")
-    for name, allowed in (
-        ("shipperValue", {1, count}),
-        ("recipientValue", {1}),
-        ("refValue", {count}),
-        ("skybillValue", {count}),
-    ):
-        if len(shipment.structures[name]) not in allowed:
-            raise _invalid(f"{name}, does not fit numberOfParcel")
+    require(1 <= count <= tables.MOST_PARCELS, INVALID, "numberOfParcel")
+    require(shipment.top["multiParcel"] == ("Y" if count > 1 else "N"), INVALID, "multiParcel")
+    allowed = {"shipperValue": (1, count), "recipientValue": (1,), "refValue": (count,), "skybillValue": (count,)}
+    for name, counts in allowed.items():
+        require(len(shipment.structures[name]) in counts, INVALID, f"{name}, does not fit numberOfParcel")
     for rank, skybill in enumerate(shipment.skybills, start=1):
-        _validate_rank(skybill, rank, count)
+        for name, expected in (("bulkNumber", count), ("skybillRank", rank)):
+            value = skybill.get(name, "")
+            require(value or count == 1, EMPTY, name)
+            require(not value or int(value) == expected, INVALID, name)
 
 
-def _validate_rank(skybill: Fields, rank: int, count: int) -> None:
-    for name, expected in (("bulkNumber", count), ("skybillRank", rank)):
-        value = skybill.get(name, "")
-        if not value and count > 1:
-            raise _refusal(EMPTY, name)
-        if value and int(value) != expected:
-            raise _invalid(name)
-
-
-def _validate_money(skybills: list[Fields]) -> None:
-    for skybill in skybills:
-        for name in ("cod", "customs", "insured"):
-            if float(skybill.get(f"{name}Value") or 0) and not skybill.get(f"{name}Currency"):
-                raise _refusal(EMPTY, f"{name}Currency")
-        if int(skybill.get("codValue") or 0):
-            raise _refusal(EMPTY, "toTheOrderOf")  # which the schema's order has no place for
-        if int(skybill.get("insuredValue") or 0) > tables.MOST_INSURED_CENTS:
-            raise _invalid("insuredValue")
+def _validate_money(skybill: Fields) -> None:
+    for name in ("cod", "customs", "insured"):
+        is_worth = float(skybill.get(f"{name}Value") or 0) > 0
+        require(skybill.get(f"{name}Currency") or not is_worth, EMPTY, f"{name}Currency")
+    # The schema's order has no place for what a cash on delivery needs.
+    require(not int(skybill.get("codValue") or 0), EMPTY, "toTheOrderOf")
+    require(int(skybill.get("insuredValue") or 0) <= tables.MOST_INSURED_CENTS, INVALID, "insuredValue")
 
 
 def _is_postal_code(country: str, zip_code: str) -> bool:
@@ -142,22 +126,24 @@ def _is_postal_code(country: str, zip_code: str) -> bool:
     return is_postal_code_of(country, zip_code)
 
 
-def _validate_parcel(shipment: Shipment, ref: Fields, skybill: Fields) -> None:
-    recipient = shipment.one("recipientValue")
-    product = tables.PRODUCTS.get(skybill["productCode"])
+def _validate_parcel(recipient: Fields, ref: Fields, skybill: Fields) -> None:
+    product, country = tables.PRODUCTS.get(skybill["productCode"]), recipient["recipientCountry"]
+    weight_kg = float(skybill["weight"])
     if product is None:
         raise tables.refusal_named("contract")
-    weight_kg = float(skybill["weight"])
-    _validate_weight(weight_kg, product)
-    is_served = recipient["recipientCountry"] in product.countries
-    if not is_served or not product.has_service(int(skybill["service"]), weight_kg):
-        raise _refusal(NOT_FOUND)
-    if skybill.get("as", "") != product.as_code:
-        raise _refusal(NOT_FOUND, "as")
-    _validate_relay(ref, product)
+    heaviest_kg = tables.HEAVIEST_RELAY_KG if product.is_relay else tables.HEAVIEST_KG
+    require(0 < weight_kg <= heaviest_kg, INVALID, f"weight, above 0 and at most {heaviest_kg} kg")
+    require(country in product.countries, NOT_FOUND)
+    require(product.has_service(int(skybill["service"]), weight_kg), NOT_FOUND)
+    require(skybill.get("as", "") == product.as_code, NOT_FOUND, "as")
+    relay = ref.get("idRelais", "")
+    if product.is_relay:
+        for name in ("recipientRef", "idRelais"):
+            require(ref.get(name), EMPTY, name)
+        require(ref["recipientRef"] == relay, INVALID, "recipientRef, the relay's code is expected")
+    require(product.is_relay or not relay, INVALID, "idRelais, for relays only")
     _validate_day(skybill)
-    if recipient["recipientCountry"] not in EU_TERRITORY and not skybill.get("content1"):
-        raise _refusal(EMPTY, "content1")
+    require(country in EU_TERRITORY or skybill.get("content1"), EMPTY, "content1")
     if skybill["productCode"] == RELAY_EUROPE:
         _validate_phones(recipient)
 
@@ -165,42 +151,19 @@ def _validate_parcel(shipment: Shipment, ref: Fields, skybill: Fields) -> None:
 def _validate_phones(recipient: Fields) -> None:
     """Demand a phone of a relay abroad, and the country's number apart from the rest."""
     phones = {name: recipient.get(name, "") for name in ("recipientPhone", "recipientMobilePhone")}
-    if recipient["recipientCountry"] not in FRANCE and not any(phones.values()):
-        raise _refusal(EMPTY, "recipientPhone")
+    require(recipient["recipientCountry"] in FRANCE or any(phones.values()), EMPTY, "recipientPhone")
     for name, phone in phones.items():
-        if phone and not re.fullmatch(tables.RELAY_EUROPE_PHONE, phone, re.ASCII):
-            raise _invalid(name)
-
-
-def _validate_weight(weight_kg: float, product: tables.Product) -> None:
-    heaviest_kg = tables.HEAVIEST_RELAY_KG if product.is_relay else tables.HEAVIEST_KG
-    if not 0 < weight_kg <= heaviest_kg:
-        raise _invalid(f"weight, above 0 and at most {heaviest_kg} kg")
-
-
-def _validate_relay(ref: Fields, product: tables.Product) -> None:
-    relay = ref.get("idRelais", "")
-    if not product.is_relay:
-        if relay:
-            raise _invalid("idRelais, for relays only")
-        return
-    for name in ("recipientRef", "idRelais"):
-        if not ref.get(name):
-            raise _refusal(EMPTY, name)
-    if ref["recipientRef"] != relay:
-        raise _invalid("recipientRef, the relay's code is expected")
+        require(not phone or re.fullmatch(tables.RELAY_EUROPE_PHONE, phone, re.ASCII), INVALID, name)
 
 
 def _validate_day(skybill: Fields) -> None:
     try:
         ship_date = datetime.fromisoformat(skybill["shipDate"]).replace(tzinfo=PARIS)
     except ValueError:
-        raise _invalid("shipDate") from None
+        raise RefusalError(INVALID, "shipDate") from None
     # A day of tolerance, for clocks that differ.
-    if ship_date < datetime.now(PARIS) - timedelta(days=1):
-        raise _invalid("shipDate, in the past")
-    if int(skybill["shipHour"]) > 23:  # noqa: PLR2004 the last hour of a day
-        raise _invalid("shipHour")
+    require(ship_date >= datetime.now(PARIS) - timedelta(days=1), INVALID, "shipDate, in the past")
+    require(int(skybill["shipHour"]) <= LAST_HOUR, INVALID, "shipHour")
     is_saturdays = int(skybill["service"]) == tables.SATURDAY_RELAY_SERVICE
-    if is_saturdays and ship_date.weekday() not in tables.SATURDAY_RELAY_WEEKDAYS:
-        raise _refusal(NOT_FOUND, "Saturday delivery is for Thursdays and Fridays")
+    is_before = ship_date.weekday() in tables.SATURDAY_RELAY_WEEKDAYS
+    require(is_before or not is_saturdays, NOT_FOUND, "Saturday delivery is for Thursdays and Fridays")
