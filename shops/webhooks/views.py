@@ -108,9 +108,9 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
     def replay(self, request: Request, webhook_id: str) -> Response:
         endpoint = self.find(webhook_id)
         values = self.read(request, ReplaySerializer())
-        chosen = {"created_at__gte": values["since"]} if "since" in values else {"event__in": values["event_ids"]}
-        queued = WebhookDelivery.objects.filter(endpoint=endpoint, **chosen).replay()
-        return Response({"queued": queued}, status=HTTPStatus.ACCEPTED)
+        told = WebhookDelivery.objects.filter(endpoint=endpoint)
+        chosen = told.told_since(values["since"]) if "since" in values else told.filter(event__in=values["event_ids"])
+        return Response({"queued": chosen.replay()}, status=HTTPStatus.ACCEPTED)
 
     def deliveries(self, request: Request, webhook_id: str) -> Response:
         endpoint = self.find(webhook_id)

@@ -229,6 +229,16 @@ def test_a_replay_sends_again_what_has_ended_and_at_once_what_waits(own: Caller,
 
 
 @pytest.mark.any_database
+def test_a_replay_includes_the_moment_it_begins_at(own: Caller, receiver: Receiver) -> None:
+    made = make(own, receiver)
+    tell_label(own.shop.id, "first")
+    since = WebhookDelivery.objects.get().created_at
+    assert send(own, "POST", made, "/replay", {"since": since.isoformat()}).json() == {"queued": 1}
+    later = (since + timedelta(milliseconds=1)).isoformat()
+    assert send(own, "POST", made, "/replay", {"since": later}).json() == {"queued": 0}
+
+
+@pytest.mark.any_database
 @pytest.mark.parametrize("body", [{}, {"since": 5}, {"since": "yesterday"}, {"since": "2026-11-01", "eventIds": ["a"]}])
 def test_a_replay_of_nothing_in_particular_is_refused(body: Any, own: Caller, receiver: Receiver) -> None:
     response = send(own, "POST", make(own, receiver), "/replay", body)
