@@ -77,9 +77,9 @@ def purchase(shipment: Shipment, credentials: Credentials, point: PickupPoint | 
 
 
 def _element(name: str, fields: Fields, *, keep_empty: bool = False) -> Element:
-    """Return a structure, without its empty children."""
+    """Return a structure, without its empty children but a phone: a missing one is sent empty."""
     element = Element(name)
-    element.extend([soap.leaf(*field) for field in fields if field[1] or keep_empty])
+    element.extend([soap.leaf(*field) for field in fields if field[1] or keep_empty or field[0].endswith("Phone")])
     return element
 
 

@@ -78,7 +78,7 @@ def recipient_at(point: PickupPoint | None, party: Party, *, is_phone_required: 
     )
     place = place_of(point) if point else {}
     extra = {
-        "Phone": contact["Phone"] or contact["MobilePhone"],
+        "Phone": contact.get("MobilePhone") or contact["Phone"],
         "PreAlert": NOTIFY_RECIPIENT if party.email else NOTIFY_NOBODY,
         "Type": PRIVATE,
     }
@@ -170,7 +170,7 @@ def _street(party: Party, path: str) -> list[str]:
 
 
 def _contact(party: Party, path: str, *, is_phone_required: bool = False, is_relay_europe: bool = False) -> Values:
-    """Return the e-mail address and the phone number: a mobile in the mobile's field, any other in the phone's.
+    """Return the e-mail address and the phone number: a mobile in the mobile's field, any other or none in the phone's.
 
     Relays abroad require a phone number.
     """
@@ -178,12 +178,7 @@ def _contact(party: Party, path: str, *, is_phone_required: bool = False, is_rel
     phone = _phone(party, phone_field, is_relay_europe=is_relay_europe)
     if is_phone_required and not phone:
         raise phone_field.error("is required by the product")
-    can_get_texts = is_mobile(party.phone)
-    return {
-        "Email": party.email,
-        "Phone": "" if can_get_texts else phone,
-        "MobilePhone": phone if can_get_texts else "",
-    }
+    return {"Email": party.email, "MobilePhone" if is_mobile(party.phone) else "Phone": phone}
 
 
 def _phone(party: Party, field: CarrierField, *, is_relay_europe: bool) -> str:

@@ -17,7 +17,6 @@ from tests.carriers.test_text import alpha_fields, beta_address, beta_letter
         ("+4915112233445", "+4915112233445", None),
         ("+12125550123", "+12125550123", None),  # mobile or not, such numbers look alike
         ("+262692123456", "+262692123456", None),
-        ("", None, None),
     ],
 )
 def test_a_phone_goes_into_the_field_of_its_kind(phone: str, mobile: str | None, landline: str | None) -> None:
@@ -25,6 +24,17 @@ def test_a_phone_goes_into_the_field_of_its_kind(phone: str, mobile: str | None,
     assert (alpha.get("recipientMobilePhone"), alpha.get("recipientPhone")) == (mobile, landline)
     beta = beta_address(phone=phone, country_code="DE")
     assert (beta.get("mobileNumber"), beta.get("phoneNumber")) == (mobile, landline)
+
+
+@pytest.mark.parametrize("code", ["alpha-13", "relais"])
+def test_a_missing_phone_is_sent_empty_to_alpha_and_not_at_all_to_beta(code: str) -> None:
+    alpha = alpha_fields(product_code=code, recipient={"phone": ""})
+    assert (alpha.get("recipientMobilePhone"), alpha.get("recipientPhone")) == (None, "")
+    for structure in ("shipper", "customer"):
+        sender = alpha_fields(f"{structure}Value", product_code=code, sender={"phone": ""})
+        assert (sender.get(f"{structure}MobilePhone"), sender.get(f"{structure}Phone")) == (None, "")
+    beta = beta_address(phone="", country_code="DE")
+    assert (beta.get("mobileNumber"), beta.get("phoneNumber")) == (None, None)
 
 
 @pytest.mark.parametrize("phone", ["+4915112233445", "+12125550123", "+262692123456"])
