@@ -152,7 +152,8 @@ def test_europe_and_overseas_are_searched_with_inter(sandbox: SandboxServer) -> 
         ("321", {"weight": ""}),
         ("320", {"maxPointChronopost": "26"}),
         ("320", {"maxPointChronopost": ""}),
-        ("319", {"maxDistanceSearch": "41"}),
+        ("319", {"maxDistanceSearch": "100"}),
+        ("319", {"maxDistanceSearch": "0"}),
         ("319", {"maxDistanceSearch": ""}),
         ("317", {"holidayTolerant": "0"}),
         ("317", {"holidayTolerant": "2"}),
@@ -168,6 +169,11 @@ def test_a_mistake_is_a_business_error(sandbox: SandboxServer, code: str, change
 
     assert (reply.response.status_code, reply.code) == (200, code)
     assert reply.texts("listePointRelais") == []
+
+
+@pytest.mark.parametrize("distance_km", ["1", "40", "41", "99"])
+def test_a_distance_is_refused_above_99_km_alone(sandbox: SandboxServer, distance_km: str) -> None:
+    assert ask(sandbox, SEARCH, maxDistanceSearch=distance_km).code == "0"
 
 
 @pytest.mark.parametrize("code", POINT_MESSAGES)
