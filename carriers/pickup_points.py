@@ -25,6 +25,7 @@ HEAVY_KG: Final = Decimal(20)  # above it only post offices take a parcel
 FIELD: Final = "pickupPointCode"
 
 _TIME: Final = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
+_END: Final = re.compile(rf"{_TIME.pattern}|24:00")
 
 Key = tuple[str, str]  # country and code
 Span = tuple[str, str]  # such as 09:00 and 12:00
@@ -160,14 +161,25 @@ def nearest_first(points: Iterable[PickupPoint]) -> list[PickupPoint]:
 
 
 def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Return a day's opening hours in order, adjoining spans as one, without those that are empty or unreadable."""
+    """Return a day's opening hours in order, adjoining spans as one, without those that are empty or unreadable.
+
+    A span that ends at its beginning or before it ends on the next day; 24:00 is that day's 00:00.
+    """
     found: list[Span] = []
-    for start, end in sorted(span for span in spans if span[0] < span[1] and all(map(_TIME.fullmatch, span))):
+    for start, end in sorted(filter(None, map(_span, spans))):
         if found and start <= found[-1][1]:
             found[-1] = (found[-1][0], max(end, found[-1][1]))
         else:
             found.append((start, end))
-    return tuple(found)
+    return tuple((start, f"{int(end[:2]) % 24:02}{end[2:]}") for start, end in found)
+
+
+def _span(span: Span) -> Span | None:
+    """Return a span, its end on the next day as an hour above 24; None for an empty or unreadable one."""
+    start, end = span
+    if not (_TIME.fullmatch(start) and _END.fullmatch(end)) or start == end:
+        return None
+    return (start, end) if start < end else (start, f"{int(end[:2]) + 24}{end[2:]}")
 
 
 def degrees(text: str) -> float | None:

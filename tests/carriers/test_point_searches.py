@@ -256,6 +256,31 @@ def test_spans_are_joined_and_unreadable_ones_left_out() -> None:
 
 
 @pytest.mark.parametrize(
+    ("spans", "shown"),
+    [
+        ([("18:00", "02:00")], [("18:00", "02:00")]),
+        ([("20:00", "01:00"), ("08:00", "12:00")], [("08:00", "12:00"), ("20:00", "01:00")]),
+        ([("08:00", "00:00")], [("08:00", "00:00")]),
+        ([("08:00", "14:00"), ("14:00", "24:00")], [("08:00", "00:00")]),
+        ([("00:00", "24:00")], [("00:00", "00:00")]),
+        ([("08:00", "24:01"), ("24:00", "02:00"), ("12:00", "12:00")], []),
+    ],
+)
+def test_hours_until_midnight_and_after_it_are_told(
+    serve: Serve, spans: list[tuple[str, str]], shown: list[tuple[str, str]]
+) -> None:
+    texts = " ".join(f"{start}-{end}" for start, end in spans)
+    found = Point(serve, "beta", beta_found(horairesOuvertureLundi=texts)).find().points
+    assert found[0].opening_hours is not None
+    assert found[0].opening_hours[0] == tuple(shown)
+    days = "".join(f"<listeHoraireOuverture><debut>{a}</debut><fin>{b}</fin></listeHoraireOuverture>" for a, b in spans)
+    day = f"<listeHoraireOuverture><jour>7</jour>{days}</listeHoraireOuverture><localite>".encode()
+    (point,) = Point(serve, "alpha", http(body_of(alpha_found()).replace(b"<localite>", day))).find().points
+    assert point.opening_hours is not None
+    assert point.opening_hours[6] == tuple(shown)
+
+
+@pytest.mark.parametrize(
     ("code", "error", "field"),
     [
         (302, RequestRejected, "zip"),
