@@ -204,11 +204,13 @@ def end_cancellation(
         raise DecisionError(gettext("Nothing was changed: no parcel is left to keep."))
     event = Event.MARKED_CANCELLED if is_cancelled else Event.MARKED_KEPT
     facts = decided(decided_by) | ({} if is_cancelled else what_is_kept(label, kept, gone))
-    note = f"Kept in part: {', '.join(kept)}." if len(kept) < len(label.tracking_numbers) else KEPT
+    lost = [number for number in label.tracking_numbers if number not in kept and not is_cancelled]
+    note = f"Kept in part: {', '.join(kept)}." if lost else KEPT
     is_seen = Q(cancelled_numbers=label.cancelled_numbers)
     with transaction.atomic():
-        if gone and ShippingLabel.objects.row_of(label).select_for_update().exists():
-            parcels.release_numbers(label, gone)  # before its parcel is shown: an import locks in this order, too
+        if lost and ShippingLabel.objects.row_of(label).select_for_update().exists():
+            # Before its parcel is shown: an import locks in this order, too.
+            parcels.release_numbers(label, lost, is_kept=True)
         if not move(label, event, is_free(), is_seen, **facts):
             raise NotOpenError
         record(label, decided_by, "Marked as cancelled." if is_cancelled else note)

@@ -73,15 +73,21 @@ def handed_in(label: ShippingLabel) -> set[str]:
     return {event.number for event in events_of(numbers_of(label, label.tracking_numbers)) if has_moved([event])}
 
 
-def release_numbers(label: ShippingLabel, cancelled: Collection[str]) -> None:
-    """Let cancelled numbers hold no parcel back; they leave one that the shop has reported without them."""
+def release_numbers(label: ShippingLabel, cancelled: Collection[str], *, is_kept: bool = False) -> None:
+    """Let cancelled numbers hold no parcel back; they leave one that the shop has reported without them.
+
+    Of a label that `is_kept` for its other parcels they leave its own, too, unless the carrier has one of them.
+    """
     is_same = Q(label=label.id) | Q(label=None, created_at__gt=since(label))
     rows = TrackingNumber.objects.for_shop(label.shop_id).filter(is_same, number__in=cancelled)
     parcels = set(rows.values_list("parcel", flat=True))
     if len(parcels) > 1:
         lock_imports(label.shop_id)  # an import locks parcels batch by batch, not all in one order
     list(locked(parcels))
-    rows.filter(is_added=True).delete()
+    leaving = Q(is_added=True)
+    if is_kept:
+        leaving |= Q(parcel=label.id, parcel__imported_at=None) & ~Q(number__in=handed_in(label))
+    rows.filter(leaving).delete()
     rows.update(state=NumberState.CANCELLED)
     recompute(parcels, clock.now())
 

@@ -123,8 +123,10 @@ def test_a_label_of_which_a_parcel_is_cancelled_is_kept_for_the_others(
     assert [parcel["trackingNumber"] for parcel in listed["parcels"]] == [left]
     assert listed["warnings"] == ["Cancelled: parcel 1 (1 kg). The label is for the other parcels."]
     assert "Annulés : colis 1 (1 kg). " in staff.get(f"{LABELS}{row().id}/change/", headers=FRENCH).text
-    assert buyer.get(f"{PARCELS}{left}").json()["id"] == row().id
-    assert dict(TrackingNumber.objects.values_list("number", "state")) == {cancelled: "cancelled", left: "bought"}
+    parcel = buyer.get(f"{PARCELS}{left}").json()
+    assert (parcel["id"], parcel["trackingId"], parcel["trackingNumbers"]) == (row().id, left, [left])
+    assert buyer.get(f"{PARCELS}{cancelled}").status_code == 404
+    assert dict(TrackingNumber.objects.values_list("number", "state")) == {left: "bought"}
     assert post(buyer, body, key="k").json()["trackingNumber"] == left
     assert row().cancelled_numbers == [cancelled]
     assert buyer.request("POST", f"{SHIPMENTS}/{row().id}/cancel").status_code == 409
