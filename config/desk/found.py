@@ -1,6 +1,6 @@
 """Looks the numbers of a list up, and checks them against what a carrier billed, in batches."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -34,6 +34,7 @@ FOUND, MISSING = gettext_noop("Found"), gettext_noop("Not found")
 NOT_OURS, TWICE = gettext_noop("Billed and not ours"), gettext_noop("Billed twice")
 CANCELLED, WEIGHT = gettext_noop("Cancelled, yet billed"), gettext_noop("Another weight")
 NOT_BILLED, RIGHT = gettext_noop("Ours and not billed"), gettext_noop("Billed rightly")
+OUTCOMES: Final = (FOUND, MISSING, NOT_OURS, TWICE, CANCELLED, WEIGHT, NOT_BILLED, RIGHT)
 
 
 @dataclass
@@ -56,10 +57,10 @@ class Result:
     page: str = ""
     late: str = ""  # the mark of a parcel that is
 
-    def cells(self) -> list[Any]:
-        """Return the cells of the sheet, in the order of `TITLES`."""
+    def cells(self, words: Mapping[str, str]) -> list[Any]:
+        """Return the cells of the sheet, in the order of `TITLES`; `words` are the outcomes in the reader's language."""
         return [
-            *(self.number, str(_(self.outcome)), self.status, self.label, self.shop, self.carrier, self.order),
+            *(self.number, words[self.outcome], self.status, self.label, self.shop, self.carrier, self.order),
             *(self.bought_at, self.handed_in_at, self.cancelled_at, self.weight_kg, self.billed),
         ]
 

@@ -11,10 +11,11 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from config.desk.found import FOUND, MISSING, NOT_OURS, RIGHT, TITLES, Result, results
+from config.desk.found import FOUND, MISSING, NOT_OURS, OUTCOMES, RIGHT, TITLES, Result, results
 from config.desk.pasted import MAX_LINES, decoded, lines
 from labels.admin.finance import are_figures_allowed
 from shops.staff.audit.models import Action
@@ -95,7 +96,8 @@ def check_list(request: HttpRequest) -> HttpResponseBase:
     listed, chosen = form.cleaned_data["listed"], form.cleaned_data
     found = results(listed, chosen["column"], chosen["first"], chosen["last"])
     if (kind := request.POST.get("as", "")) in FORMATS:
-        rows = (result.cells() for result in found)
+        words = {outcome: gettext(outcome) for outcome in OUTCOMES}  # now, as the sheet is written after the request
+        rows = (result.cells(words) for result in found)
         return answer(kind, name="parcels.list", titles=[*map(str, TITLES)], rows=rows, filters={})
     return page(request, form, gathered(found))
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+from django.utils.translation import gettext
 
 from shops.db.querysets import after
 from shops.personal_data import Part
@@ -85,13 +86,14 @@ def answer(
     kept, reader = FORMATS[kind], Reader.now()
     begun = record(Action.EXPORTED, list=name, format=kind, filters=filters)
     count = 0
+    words = {True: gettext("yes"), False: gettext("no")}  # in the language of the request, which is over by then
     actor = current_actor.get()  # the answer is sent when the request's own context is over
 
     def counted() -> Iterator[Sequence[Cell]]:
         nonlocal count
         for row in rows:
             count += 1
-            yield row
+            yield [words[cell] if isinstance(cell, bool) else cell for cell in row]
 
     def content() -> Iterator[bytes]:
         is_complete = False

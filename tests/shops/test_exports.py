@@ -290,6 +290,8 @@ def test_a_list_without_columns_of_its_own_exports_the_fields_that_it_shows() ->
     root = logged_in(is_superuser=True)
     (row,) = csv_rows(root.get("/admin/auth/user/export.csv"))
     assert list(row) == ["Id", "Username", "Email address", "First name", "Last name", "Staff status"]
-    assert (row["Username"], row["Staff status"]) == ("ada", "True")
+    assert (row["Username"], row["Staff status"]) == ("ada", "yes")
+    text = sent(root.get("/admin/auth/user/export.csv", headers={"Accept-Language": "fr"})).decode("utf-8-sig")
+    assert text.splitlines()[1].endswith(";oui")
     (shop_row,) = csv_rows(root.get(f"/admin/shops/shop/export.csv?q={ShopFactory(id='x', name='Y').id}"))
     assert (shop_row["Id"], shop_row["Name"]) == ("x", "Y")

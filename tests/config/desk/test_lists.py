@@ -5,6 +5,7 @@ from datetime import timedelta
 from decimal import Decimal
 from io import BytesIO
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -19,7 +20,7 @@ from shops.models import Shop
 from shops.staff.audit.models import Action, AuditEntry
 from shops.staff.days import today
 from tests.labels.factories import LabelFactory, publish
-from tests.support.desk import member
+from tests.support.desk import FRENCH, member
 from tests.support.factories import DestinationFactory, import_parcel
 
 PERMISSIONS = ("view_parcel", "view_shippinglabel", "view_shop", "view_personal_data")
@@ -141,6 +142,18 @@ def test_a_file_comes_back_as_a_sheet(staff: Client, shop: Shop) -> None:
     assert "Not found" in rows[2]
     assert "Save the workbook" in staff.post(LIST, {"file": BytesIO(b"PK\x03\x04")}).text
     assert "no number" in staff.post(LIST, {"numbers": "bonjour"}).text
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_a_sheet_says_its_results_in_the_language_of_who_asked(staff: Client, shop: Shop, kind: str) -> None:
+    bought(shop, A)
+    answer = staff.post(LIST, {"numbers": f"{A} {B}", "as": kind}, headers=FRENCH)
+    content = b"".join(stream(answer))
+    if kind == "xlsx":
+        content = ZipFile(BytesIO(content)).read("xl/worksheets/sheet1.xml")
+    assert "Trouvé" in content.decode()
+    assert "Introuvable" in content.decode()
+    assert "ound" not in content.decode()
 
 
 def stream(answer: Any) -> Iterator[bytes]:
