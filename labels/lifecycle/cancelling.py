@@ -22,7 +22,7 @@ from labels.lifecycle.states import Event, move
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel, lease
 from shops.contracts.accounts import FORMER_ACCOUNTS_KEPT, UnknownAccountError
 from shops.contracts.bulkhead import NotAskedError
-from shops.contracts.conversation import Conversation, NoAccountError, conversation_about
+from shops.contracts.conversation import Conversation, NoAccountError, conversation_about, said
 from shops.contracts.encryption import UnreadableSecretError
 from shops.db import clock
 from shops.staff.audit.models import Action
@@ -61,11 +61,6 @@ def kept_as_bought(
     problem = gettext(problem)
     text = gettext("{label} is not cancelled: {problem}").format(label=label.id, problem=problem)
     return CancelError(text, problem, failure, reason=reason)
-
-
-def said(failure: CarrierError) -> str:
-    """Return a carrier's failure in the reader's language, and the carrier's own words as they are."""
-    return str(failure).replace(failure.summary, gettext(failure.summary))
 
 
 def cancel(label: ShippingLabel) -> ShippingLabel:

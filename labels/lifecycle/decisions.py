@@ -28,7 +28,7 @@ from labels.pdfs import unmerged
 from labels.pdfs.storage import StorageError
 from shops.contracts.addresses import party
 from shops.contracts.bulkhead import BulkheadFullError, NotAskedError
-from shops.contracts.conversation import account_of, conversation_about
+from shops.contracts.conversation import account_of, conversation_about, said
 from shops.db import clock
 from shops.staff.audit import recording
 from shops.staff.audit.models import Action
@@ -126,7 +126,7 @@ def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
         raise NoPdfError(error.sentence) from error
     except CarrierError as error:
         raise NoPdfError(
-            gettext("{carrier_code} gave no PDF. {error}").format(carrier_code=label.carrier_code, error=error)
+            gettext("{carrier_code} gave no PDF. {error}").format(carrier_code=label.carrier_code, error=said(error))
         ) from error
 
 

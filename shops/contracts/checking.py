@@ -14,7 +14,7 @@ from carriers.shipment import Credentials, Party, ProductOverride
 from carriers.trials import SAMPLE_SENDER, Finding, Terms, Verdict
 from shops.contracts.addresses import party
 from shops.contracts.bulkhead import NotAskedError
-from shops.contracts.conversation import conversation
+from shops.contracts.conversation import conversation, said
 from shops.contracts.models import CarrierContract, override_of
 
 
@@ -48,10 +48,10 @@ def check(
         return Report(is_good=False, summary=gettext("Other contracts are being checked. Try again in some seconds."))
     except CredentialsRejected as error:
         text = gettext("{carrier_code} refuses the credentials: {detail}.")
-        return Report(is_good=False, summary=text.format(carrier_code=carrier_code, detail=error.detail))
+        return Report(is_good=False, summary=text.format(carrier_code=carrier_code, detail=gettext(error.detail)))
     except CarrierError as error:
         text = gettext("{carrier_code} was not reached, or gave no readable answer: {error}.")
-        reason = text.format(carrier_code=carrier_code, error=error)
+        reason = text.format(carrier_code=carrier_code, error=said(error))
         text = gettext("{reason} Nothing is known about the credentials.")
         return Report(is_good=False, summary=text.format(reason=reason))
     return report(carrier_code, findings, facts)

@@ -14,6 +14,7 @@ from django.utils.translation import gettext
 
 from carriers.base import Carrier
 from carriers.client import Service, calls_for
+from carriers.errors import CarrierError
 from carriers.shipment import Credentials
 from shops.contracts.accounts import UnknownAccountError, credentials_for
 from shops.contracts.bulkhead import NotAskedError, bulkhead
@@ -42,6 +43,12 @@ class Conversation:
     carrier: Carrier
     credentials: Credentials
     is_test: bool = False
+
+
+def said(failure: CarrierError) -> str:
+    """Return a carrier's failure in the reader's language, and the carrier's own words as they are."""
+    detail = gettext(failure.detail) if failure.detail else ""
+    return gettext(": ").join(filter(None, (failure.field or gettext(failure.summary), detail, failure.carrier_text)))
 
 
 @contextmanager

@@ -194,7 +194,7 @@ def test_a_check_counts_alike_in_french(sandbox: Sandbox, shop: Shop, staff: Cli
     everything = [code for code, product in PRODUCTS.items() if product.carrier == "alpha"]
     typed = entered(carrier="alpha", products=everything, account_number="19000086") | {"_check": "yes"}
     answer = staff.post(ADD, typed, headers={"Accept-Language": "fr"})
-    assert "alpha accepte les identifiants. Produits : 8 inclus, 1 non inclus." in unescape(answer.text)
+    assert "alpha accepte les identifiants. Produits\u00a0: 8 inclus, 1 non inclus." in unescape(answer.text)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -45,6 +45,13 @@ def test_french_texts_have_french_apostrophes() -> None:
     assert re.findall(r"^(?:msgstr\S* )?\".*[a-z]'[a-zéèêà].*", CATALOGUE.read_text("utf-8"), re.MULTILINE) == []
 
 
+def test_no_line_of_a_french_text_begins_with_a_mark() -> None:
+    with CATALOGUE.open("rb") as file:
+        french = [message.string for message in read_po(file) if message.id]
+    texts = [text for each in french for text in ([each] if isinstance(each, str) else each)]
+    assert [text for text in texts if re.search("[^ ] [:;?!»](?= |$)|« ", text)] == []
+
+
 @pytest.mark.django_db
 def test_sheets_have_french_titles(monkeypatch: pytest.MonkeyPatch) -> None:
     browser = member("root")

@@ -5,19 +5,23 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
+from django.utils.translation import override
 from pypdf import PdfReader, PdfWriter
 
+from carriers.errors import CarrierUnavailable
 from labels.lifecycle import decisions
 from labels.lifecycle.cancelling import record_cancelled
 from labels.lifecycle.notices import CUSTOMS_FORM_MISSING
 from labels.lifecycle.reconciling import reconcile
 from labels.models import ShippingLabel
+from shops.contracts.conversation import said
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.labels.admin.pages import (
@@ -78,6 +82,18 @@ def test_without_its_pdf_a_reservation_is_not_adopted(sandbox: Sandbox, staff: C
     label.refresh_from_db()
     assert (label.state, label.tracking_numbers, label.decided_by) == ("unknown", numbers_of(sandbox, label), "")
     assert not label.is_leased
+
+
+def test_why_a_carrier_gave_no_pdf_is_said_in_the_readers_language(
+    sandbox: Sandbox, staff: Client, buyer: Caller
+) -> None:
+    label = bought_unknown(buyer, "alpha", NO_PDF)
+    ShippingLabel.objects.update(reservation_number="12345678901234567")
+    form = {"number_1": "XU000000000FR"}
+    refused = staff.post(f"{LABELS}{label.id}/adopt/", form, headers=FRENCH).text
+    assert "alpha n’a pas donné de PDF. Le transporteur a refusé la demande" in unescape(refused)
+    with override("fr"):
+        assert said(CarrierUnavailable("alpha", "no connection")) == "Le transporteur est indisponible\u00a0: pas de connexion"
     assert "Adopted." in decide(staff, label, "adopt", number_1="XU000000000FR", pdf=upload(pdf_file())).text
 
 

@@ -122,7 +122,7 @@ def test_a_label_of_which_a_parcel_is_cancelled_is_kept_for_the_others(
     (listed,) = buyer.get(SHIPMENTS).json()["data"]
     assert [parcel["trackingNumber"] for parcel in listed["parcels"]] == [left]
     assert listed["warnings"] == ["Cancelled: parcel 1 (1 kg). The label is for the other parcels."]
-    assert "Annulés : colis 1 (1 kg). " in staff.get(f"{LABELS}{row().id}/change/", headers=FRENCH).text
+    assert "Annulés\u00a0: colis 1 (1 kg). " in staff.get(f"{LABELS}{row().id}/change/", headers=FRENCH).text
     parcel = buyer.get(f"{PARCELS}{left}").json()
     assert (parcel["id"], parcel["trackingId"], parcel["trackingNumbers"]) == (row().id, left, [left])
     assert buyer.get(f"{PARCELS}{cancelled}").status_code == 404

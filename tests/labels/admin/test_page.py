@@ -212,7 +212,7 @@ def test_a_notice_and_the_warnings_are_in_the_readers_language_and_the_carriers_
     french = staff.get(f"{LABELS}{label.id}/change/", headers=FRENCH).text
     assert "The address was cut." in french
     assert french.count("La déclaration douanière ") == 2
-    assert "Non créés : colis 2 (1,5 kg), colis 3 (3 kg). " in french
+    assert "Non créés\u00a0: colis 2 (1,5 kg), colis 3 (3 kg). " in french
     for text in ("customs form", "Not made"):
         assert text not in french
     for path in (LABELS, f"{LABELS}to-decide/"):
