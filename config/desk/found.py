@@ -58,7 +58,7 @@ class Result:
     late: str = ""  # the mark of a parcel that is
 
     def cells(self, words: Mapping[str, str]) -> list[Any]:
-        """Return the cells of the sheet, in the order of `TITLES`; `words` are the outcomes in the reader's language."""
+        """Return the cells of the sheet, in the order of `TITLES`; the outcomes are in these `words`."""
         return [
             *(self.number, words[self.outcome], self.status, self.label, self.shop, self.carrier, self.order),
             *(self.bought_at, self.handed_in_at, self.cancelled_at, self.weight_kg, self.billed),

@@ -88,7 +88,7 @@ def decide(request: StaffRequest, choice: Choice, decision: Decision) -> None:
         if outcome in {CANCELLED, NOT_MADE}:
             messages.success(request, f"{len(labels)} {gettext(outcome)}.")
         else:
-            messages.warning(request, f"{len(labels)} {gettext(outcome)}: {joined_ids(labels)}.")
+            messages.warning(request, f"{len(labels)} {gettext(outcome)}{gettext(': ')}{joined_ids(labels)}.")
 
 
 def cancel(request: StaffRequest, label: ShippingLabel) -> str:

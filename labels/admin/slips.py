@@ -133,7 +133,7 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
         """List the parcels' numbers, and link to the labels."""
         labels = [(address_of("labels.shippinglabel", label_id), label_id) for label_id in slip.label_ids]
         links = format_html_join(" ", '<a class="shop-link" href="{}">{}</a>', labels)
-        return format_html("<p>{}</p><p>{}: {}</p>", ", ".join(slip.tracking_numbers), gettext("Labels"), links)
+        return format_html("<p>{}</p><p>{} {}</p>", ", ".join(slip.tracking_numbers), gettext("Labels:"), links)
 
     class Media:
         css = {"all": ["labels/admin.css", "shops/admin.css"]}

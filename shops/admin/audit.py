@@ -15,6 +15,7 @@ from shops.admin.tokens import admin_link
 from shops.db.words import word
 from shops.staff.audit.models import Action, AuditEntry, Channel
 from shops.staff.audit.recording import customer_digests
+from shops.staff.audit.wording import facts, kind
 from shops.staff.base import LargeTableAdmin
 from shops.staff.display_texts import NOTHING, column
 from shops.staff.exports import read_columns
@@ -29,6 +30,10 @@ def as_json(value: dict[str, Any]) -> str:
     return orjson.dumps(value).decode() if value else ""
 
 
+def what(entry: AuditEntry) -> str:
+    return render_to_string("shops/what.html", {"entry": entry, "facts": facts(entry)}).strip() or NOTHING
+
+
 @dataclass(frozen=True)
 class ObjectLink:
     """A column with an entry's object, which is a link for those who may see its page."""
@@ -41,7 +46,7 @@ class ObjectLink:
         if not entry.object_id:
             return NOTHING
         app, _, name = entry.object_type.partition(".")
-        text = f"{name} {entry.object_id}"
+        text = f"{kind(entry.object_type)} {entry.object_id}"
         try:
             page = address_of(entry.object_type, entry.object_id)
         except NoReverseMatch:
@@ -53,7 +58,7 @@ class ObjectLink:
 class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
     """Who saw or changed what; the log is read by superusers and Accounts."""
 
-    what = column(gettext_lazy("what"), lambda entry: render_to_string("shops/what.html", {"entry": entry}) or NOTHING)
+    what = column(gettext_lazy("what"), what)
     list_display = ("at", "actor", "channel", "action", "what")
     list_filter = (
         of(MultiChoiceFilter, gettext_lazy("action"), "action", values=Action),

@@ -68,4 +68,4 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
 
     @admin.display(description=gettext_lazy("last attempt"))
     def last_attempt(self, delivery: WebhookDelivery) -> str:
-        return f"{delivery.attempts}: {self.answer(delivery)}" if delivery.attempts else NOTHING
+        return f"{delivery.attempts}{gettext(': ')}{self.answer(delivery)}" if delivery.attempts else NOTHING

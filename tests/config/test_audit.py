@@ -5,6 +5,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 
 import pytest
@@ -296,3 +297,23 @@ def test_the_log_is_searched_by_person_customer_and_object_and_filtered() -> Non
     assert found(clerk, channel="command") == []
     assert found(clerk, created_from="2200-01-01") == []
     assert "P1" in clerk.get(f"{AUDIT}{AuditEntry.objects.filter(action='viewed').get().pk}/change/").text
+
+
+@pytest.mark.parametrize(
+    ("language", "kinds", "labels"),
+    [("fr", "étiquette d\u2019expédition", "affichés"), ("en", "shipping label", "shown")],
+)
+def test_the_log_names_kinds_and_details_in_the_readers_words(language: str, kinds: str, labels: str) -> None:
+    label = rows()["labels.shippinglabel"]
+    staff = member("Support")
+    staff.get(LABELS)
+    staff.get(f"{LABELS}{label.pk}/change/")
+    b"".join(staff.get(f"{LABELS}export.csv"))
+    page = unescape(member("Accounts").get(AUDIT, headers={"Accept-Language": language}).text)
+    assert f"{kinds} {label.pk}" in page
+    assert labels in page
+    entry = AuditEntry.objects.filter(action="viewed").get()
+    title = {"fr": f"support · Vu · {label.pk}", "en": f"support · Viewed · {label.pk}"}[language]
+    assert title in member("root").get(page_of(entry), headers={"Accept-Language": language}).text
+    for raw in ("labels.shippinglabel", "is_complete", "of:", "shippinglabel 0"):
+        assert raw not in page, raw

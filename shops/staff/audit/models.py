@@ -70,7 +70,7 @@ class AuditEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.actor} {self.action} {self.object_id}".strip()
+        return " · ".join(filter(None, (self.actor, str(self.get_action_display()), self.object_id)))
 
     def words(self) -> Iterator[str]:
         """Yield what finds the entry of a list, for `search_words`."""

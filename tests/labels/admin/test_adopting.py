@@ -82,6 +82,7 @@ def test_without_its_pdf_a_reservation_is_not_adopted(sandbox: Sandbox, staff: C
     label.refresh_from_db()
     assert (label.state, label.tracking_numbers, label.decided_by) == ("unknown", numbers_of(sandbox, label), "")
     assert not label.is_leased
+    assert "Adopted." in decide(staff, label, "adopt", number_1="XU000000000FR", pdf=upload(pdf_file())).text
 
 
 def test_why_a_carrier_gave_no_pdf_is_said_in_the_readers_language(
@@ -91,10 +92,10 @@ def test_why_a_carrier_gave_no_pdf_is_said_in_the_readers_language(
     ShippingLabel.objects.update(reservation_number="12345678901234567")
     form = {"number_1": "XU000000000FR"}
     refused = staff.post(f"{LABELS}{label.id}/adopt/", form, headers=FRENCH).text
-    assert "alpha n’a pas donné de PDF. Le transporteur a refusé la demande" in unescape(refused)
+    assert "a pas donné de PDF. Le transporteur a refusé la demande" in unescape(refused)
     with override("fr"):
-        assert said(CarrierUnavailable("alpha", "no connection")) == "Le transporteur est indisponible\u00a0: pas de connexion"
-    assert "Adopted." in decide(staff, label, "adopt", number_1="XU000000000FR", pdf=upload(pdf_file())).text
+        silent = said(CarrierUnavailable("alpha", "no connection"))
+    assert silent == "Le transporteur est indisponible\u00a0: pas de connexion"
 
 
 def test_without_a_reservation_the_pdf_is_uploaded(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:

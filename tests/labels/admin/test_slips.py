@@ -18,6 +18,7 @@ from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller, Response, caller, logged_in, query_count
+from tests.support.desk import FRENCH
 from tests.support.factories import ShopFactory
 
 SLIPS = "/admin/labels/depositslip/"
@@ -221,6 +222,12 @@ def test_a_slip_is_found_by_its_number_and_by_a_label(buyer: Caller, packer: Cli
     for text in (slip.number, label.id, label.id.lower(), slip.id):
         assert slip.number in packer.get(SLIPS, {"q": text}).text
     assert slip.id not in packer.get(SLIPS, {"q": "nothing"}).text
+
+
+def test_a_french_slip_has_its_colon_apart(buyer: Caller, packer: Client) -> None:
+    ask(packer, bought(buyer))
+    (slip,) = slips()
+    assert "<p>Étiquettes\u00a0: <a" in packer.get(page_address(slip), headers=FRENCH).text
 
 
 def test_the_list_costs_the_same_for_one_slip_and_for_many(packer: Client) -> None:

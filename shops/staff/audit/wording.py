@@ -1,0 +1,52 @@
+"""Entries of the audit log in the reader's words: the kinds of objects, and the names of details."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from django.apps import apps
+from django.utils.translation import gettext, gettext_noop
+
+from shops.staff.audit.models import AuditEntry
+from shops.staff.display_texts import words
+
+# Details that are shown by another name than the one that they are stored under.
+FACTS: Final[Mapping[str, str]] = {
+    "of": gettext_noop("list"),
+    "list": gettext_noop("list"),
+    "shown": gettext_noop("shown"),
+    "hits": gettext_noop("found"),
+    "kind": gettext_noop("kind"),
+    "format": gettext_noop("file"),
+    "file": gettext_noop("file"),
+    "filters": gettext_noop("filters"),
+    "rows": gettext_noop("rows"),
+    "is_complete": gettext_noop("complete"),
+    "begun": gettext_noop("begun by the entry"),
+    "reason": gettext_noop("reason"),
+    "name": gettext_noop("name"),
+    "number": gettext_noop("number"),
+    "count": gettext_noop("count"),
+    "kept_days": gettext_noop("days kept"),
+    "parcels": gettext_noop("parcels"),
+    "labels": gettext_noop("labels"),
+    "pdfs": "PDF",
+    "asked": gettext_noop("asked"),
+    "printed_with": gettext_noop("printed with"),
+}
+LISTS: Final[Mapping[str, str]] = {"parcels.list": gettext_noop("Lists of numbers")}
+
+
+def kind(object_type: str, *, is_list: bool = False) -> str:
+    """Name a kind of object, such as `labels.shippinglabel`, or its list, as the pages do."""
+    try:
+        options = apps.get_model(object_type)._meta
+    except (LookupError, ValueError):  # of a page that is no model's, or a model that is gone
+        return gettext(LISTS.get(object_type, object_type))
+    return str(options.verbose_name_plural if is_list else options.verbose_name)
+
+
+def facts(entry: AuditEntry) -> Iterator[tuple[str, Any]]:
+    """Yield the details of an entry: a name, empty of a note, and the value."""
+    for name, value in entry.details.items():
+        text = kind(value, is_list=True) if name in {"of", "list"} else words(value)
+        yield "" if name == "note" else gettext(FACTS.get(name, name)), text
