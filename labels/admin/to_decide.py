@@ -63,6 +63,7 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
             record(Action.LISTED, shown=shown, of=self.opts.label_lower)
         context = {
             "title": gettext("Labels to decide"),
+            "opts": None,  # the page's own title stands in the header, not that of all labels
             "page": waiting,
             "waiting": next_steps(self.shown(request, label) for label in waiting),
             "noticed": [self.shown(request, label) for label in noticed],

@@ -20,6 +20,7 @@ from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.orders import RECIPIENT
 from tests.support.api import Caller, logged_in
+from tests.support.markup import parsed
 
 ASK = "Ask the carrier now"
 
@@ -53,6 +54,12 @@ def test_what_waits_for_a_person_is_counted_on_every_page_and_one_click_away(sho
         page = staff.get(path).text
         assert f'href="{TO_DECIDE}"' in page
         assert re.search(r"Labels to decide</span>\s*<span[^>]*>\s*3\s*</span>", page)
+
+
+def test_the_header_names_the_page_and_not_the_list_of_labels(shop: Shop) -> None:
+    header = parsed(logged_in("view_shippinglabel").get(TO_DECIDE).text).xpath("//header")[0]
+    assert "Labels to decide" in header.text_content()
+    assert "Shipping labels" not in header.text_content()
 
 
 def test_the_page_says_why_and_since_when_with_the_oldest_first(shop: Shop) -> None:
