@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 from textwrap import wrap
 from typing import Final
+from unicodedata import normalize
+
+from anyascii import anyascii
 
 LINES_A_PAGE: Final = 58
 WIDTH: Final = 95  # characters
@@ -10,8 +13,8 @@ ESCAPED: Final = str.maketrans({"\\": r"\\", "(": r"\(", ")": r"\)"})
 
 
 def as_pdf(lines: Iterable[str]) -> bytes:
-    """Return the PDF; a line that begins with a sharp is a heading. What Western European letters lack is a `?`."""
-    wrapped = [part for line in lines for part in wrap(line, WIDTH, subsequent_indent="    ") or [""]]
+    """Return the PDF; a line that begins with a sharp is a heading. What the font lacks is spelt in Latin letters."""
+    wrapped = [part for line in lines for part in wrap(spelt(line), WIDTH, subsequent_indent="    ") or [""]]
     pages = [wrapped[start : start + LINES_A_PAGE] for start in range(0, len(wrapped), LINES_A_PAGE)] or [[]]
     kids = " ".join(f"{5 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
@@ -30,6 +33,11 @@ def as_pdf(lines: Iterable[str]) -> bytes:
             b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content),
         ]
     return written(objects)
+
+
+def spelt(line: str) -> str:
+    """Spell what is no Western European letter, as carriers print it: `Łódź` becomes `Lódz`."""
+    return "".join(each if each.encode("cp1252", "ignore") else anyascii(each) for each in normalize("NFC", line))
 
 
 def drawn(lines: Iterable[str]) -> bytes:

@@ -166,6 +166,17 @@ def test_a_claim_puts_no_value_on_contents_that_nobody_named(shop: Shop) -> None
     assert "EUR" not in text
 
 
+def test_a_claim_spells_what_its_font_lacks_in_latin_letters(shop: Shop) -> None:
+    to = DestinationFactory(
+        name="Ελένη Łukaszewicz-Ştefan", city="Ploie\u0219ti", address1="Œuf l\u2019e\u0301te\u0301, 5 €"
+    )
+    parcel(shop, destination=to)
+    text = PdfReader(BytesIO(member("Support").get(f"{PARCELS}P1/claim/").content)).pages[0].extract_text()
+    for spelt in ("Eleni Lukaszewicz-Stefan", "Ploiesti", "Œuf l\u2019été, 5 €"):
+        assert spelt in text
+    assert "?" not in text
+
+
 def test_long_texts_are_pages_that_a_reader_opens() -> None:
     read = PdfReader(BytesIO(as_pdf(["# Title", *(f"line {number} \\ (é €) " + "x " * 80 for number in range(100))])))
     assert len(read.pages) == 4
