@@ -44,8 +44,7 @@ def _rows(state: State, request: Request) -> list[dict[str, Any]]:
 
 
 def _row(state: State, purchase: Purchase) -> dict[str, Any]:
-    is_cancelled = state.ledger.is_cancelled(purchase.carrier, purchase.tracking_number)
-    return purchase.as_json(is_cancelled=is_cancelled)
+    return purchase.as_json(is_cancelled=purchase.key in state.ledger.cancelled)
 
 
 def _answer_parcel(state: State, request: Request) -> Response:
@@ -64,7 +63,7 @@ def _answer_points(_: State, request: Request) -> Response:
 
 
 def _collect(state: State, request: Request) -> Response:
-    state.ledger.collect("alpha", _parcel_of(state, _read(request), ["alpha"]).tracking_number)
+    state.ledger.collected.add(_parcel_of(state, _read(request), ["alpha"]).key)
     return json_response({})
 
 

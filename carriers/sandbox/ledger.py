@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 
 from carriers.sandbox.journeys import REAL_TIME, UNSENT
-from carriers.sandbox.parcel import Change, Parcel, Purchase, Way, journey_of, purchase_of
+from carriers.sandbox.parcel import Change, Key, Parcel, Purchase, Way, journey_of, purchase_of
 
 # Requests and labels are most of a purchase's size; they are kept of the latest parcels only.
 PARCELS_KEPT = 20_000
@@ -23,10 +23,11 @@ class Ledger:
     def _forget(self) -> None:
         self._purchases: list[Purchase] = []
         self._by_reference: dict[str, list[Purchase]] = defaultdict(list)
-        self._by_number: dict[tuple[str, str], Purchase] = {}
-        self._parcels: OrderedDict[tuple[str, str], Parcel] = OrderedDict()
-        self._marks: set[tuple[str, str, str]] = set()  # cancelled or collected, carrier and number
-        self._changes: dict[tuple[str, str], list[Change]] = defaultdict(list)
+        self._by_number: dict[Key, Purchase] = {}
+        self._parcels: OrderedDict[Key, Parcel] = OrderedDict()
+        self._changes: dict[Key, list[Change]] = defaultdict(list)
+        self.cancelled: set[Key] = set()
+        self.collected: set[Key] = set()  # which the carrier has taken in charge
 
     def record(
         self, parcels: Sequence[Parcel], account: str, findable_after_s: float = 0, *, is_label_lost: bool = False
@@ -40,31 +41,28 @@ class Ledger:
                 self._enter(purchase_of(parcel, account, now, journey=journey, **facts), parcel)
 
     def _enter(self, purchase: Purchase, parcel: Parcel) -> None:
-        key = (purchase.carrier, purchase.tracking_number)
         self._purchases.append(purchase)
         self._by_reference[purchase.reference].append(purchase)
-        self._by_number[key] = purchase
-        self._parcels[key] = parcel
+        self._by_number[purchase.key] = purchase
+        self._parcels[purchase.key] = parcel
         if len(self._parcels) > PARCELS_KEPT:
             self._parcels.popitem(last=False)
 
     def register(self, parcels: Sequence[Purchase]) -> None:
         """Enter parcels that were sold elsewhere: they can be tracked, and are no purchases."""
         with self._lock:
-            self._by_number.update({(parcel.carrier, parcel.tracking_number): parcel for parcel in parcels})
+            self._by_number.update({parcel.key: parcel for parcel in parcels})
 
     def change(self, parcel: Purchase, change: Change) -> None:
         with self._lock:
-            self._changes[parcel.carrier, parcel.tracking_number].append(change)
-
-    def cancel(self, carrier: str, number: str) -> None:
-        with self._lock:
-            self._marks.add(("cancelled", carrier, number))
+            self._changes[parcel.key].append(change)
 
     def collect(self, carrier: str, number: str) -> None:
         """Enter that the carrier has taken a parcel in charge."""
-        with self._lock:
-            self._marks.add(("collected", carrier, number))
+        self.collected.add((carrier, number))
+
+    def is_cancelled(self, carrier: str, number: str) -> bool:
+        return (carrier, number) in self.cancelled
 
     def clear(self) -> None:
         with self._lock:
@@ -72,10 +70,9 @@ class Ledger:
 
     def way(self, parcel: Purchase) -> Way:
         """Return a parcel's way until now; a cancelled one is not handed in."""
-        key = (parcel.carrier, parcel.tracking_number)
         with self._lock:
-            changes, is_cancelled = list(self._changes.get(key, [])), self.is_cancelled(*key)
-        return Way(parcel, changes, parcel.made_at_s if is_cancelled else time.time())
+            changes = list(self._changes.get(parcel.key, []))
+        return Way(parcel, changes, parcel.made_at_s if parcel.key in self.cancelled else time.time())
 
     def find(self, *, carrier: str | None = None, reference: str | None = None) -> list[Purchase]:
         with self._lock:
@@ -89,7 +86,7 @@ class Ledger:
             row
             for row in self.find(carrier=carrier, reference=reference)
             if row.account == account
-            and not self.is_cancelled(carrier, row.tracking_number)
+            and row.key not in self.cancelled
             and max(row.findable_at_s, row.made_at_s + age_s) <= now
         ]
 
@@ -104,9 +101,3 @@ class Ledger:
     def reserved(self, reservation_number: str) -> list[Purchase]:
         with self._lock:
             return [row for row in self._purchases if row.reservation_number == reservation_number]
-
-    def is_cancelled(self, carrier: str, number: str) -> bool:
-        return ("cancelled", carrier, number) in self._marks
-
-    def is_collected(self, carrier: str, number: str) -> bool:
-        return ("collected", carrier, number) in self._marks

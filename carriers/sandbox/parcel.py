@@ -11,6 +11,7 @@ from carriers.sandbox.journeys import HOME, JOURNEYS, PARTNER, REAL_TIME, RELAY,
 from carriers.sandbox.papers import CustomsForm, Label
 
 SECRETS = frozenset({"password", "contractNumber", "accountNumber"})
+Key = tuple[str, str]  # carrier and tracking number
 TICK_S = 0.002  # between steps that one call takes together
 
 
@@ -70,6 +71,10 @@ class Purchase:
     is_misrouted: bool = False  # ordered to a pickup point under another address than the point's
     journey: str = HOME
     pace: float = REAL_TIME  # seconds of journey a second
+
+    @property
+    def key(self) -> Key:
+        return self.carrier, self.tracking_number
 
     def as_json(self, *, is_cancelled: bool) -> dict[str, Any]:
         facts = asdict(self)

@@ -31,23 +31,7 @@ def beta_number(serial: int) -> str:
     return f"6A{serial % 10**11:011d}"
 
 
-class NumberRange:
-    """One carrier's numbers, handed out in sequence from the clock's on: a restart rarely repeats one."""
-
-    def __init__(self, carrier: str) -> None:
-        self._format = alpha_number if carrier == "alpha" else beta_number
-        self._last = int(time.time()) % 10**8
-        self._lock = threading.Lock()
-
-    def take(self) -> str:
-        with self._lock:
-            self._last += 1
-            return self._format(self._last)
-
-    def last(self) -> str:
-        """Return the number handed out last (or the one before the first) again."""
-        with self._lock:
-            return self._format(self._last)
+NUMBERS = {"alpha": alpha_number, "beta": beta_number}
 
 
 class State:
@@ -61,7 +45,8 @@ class State:
         self._requests: Counter[str] = Counter()
         self._reservations = 0
         self._lock = threading.Lock()
-        self._ranges = {carrier: NumberRange(carrier) for carrier in BOTH}
+        # Those handed out last, in sequence from the clock's on: a restart rarely repeats one.
+        self._serials = dict.fromkeys(BOTH, int(time.time()) % 10**8)
 
     def reset(self) -> None:
         """Forget purchases, faults and counts and interrupt what waits; tracking numbers go on."""
@@ -116,8 +101,7 @@ class State:
         findable_after_s = fault.delay_s if is_late else 0
         self.ledger.record(parcels, account, findable_after_s, is_label_lost=fault.loses_label)
         if fault.name == "collected":
-            for parcel in parcels:
-                self.ledger.collect(parcel.label.carrier, parcel.number)
+            self.ledger.collected.update((parcel.label.carrier, parcel.number) for parcel in parcels)
 
     def reservation(self) -> str:
         """Hand out alpha's reservation number: 18 digits, a new one each time."""
@@ -126,7 +110,9 @@ class State:
             return f"{time.time_ns() // 1_000_000:013d}{self._reservations % 100_000:05d}"
 
     def numbers(self, carrier: str, count: int, fault: Fault) -> list[str]:
-        """Hand out tracking numbers, each a new one except under the fault `twin`."""
-        if fault.name == "twin":
-            return [self._ranges[carrier].last()] * count
-        return [self._ranges[carrier].take() for _ in range(count)]
+        """Hand out tracking numbers, each a new one except under the fault `twin`, which repeats the last one."""
+        with self._lock:
+            last = self._serials[carrier]
+            serials = [last] * count if fault.name == "twin" else range(last + 1, last + 1 + count)
+            self._serials[carrier] = serials[-1]
+        return list(map(NUMBERS[carrier], serials))

@@ -50,11 +50,11 @@ def _cancel(state: State, message: soap.Message) -> Response:
     reference = purchase.reference if purchase else ""
 
     def cancel(_: Fault) -> Response:
-        if purchase not in _visible(state, message, reference, fields["accountNumber"]):
+        if not purchase or purchase not in _visible(state, message, reference, fields["accountNumber"]):
             return _not_cancelled(message, UNKNOWN)
-        if purchase and (state.ledger.is_collected("alpha", number) or len(state.ledger.way(purchase).happened) > 1):
+        if purchase.key in state.ledger.collected or len(state.ledger.way(purchase).happened) > 1:
             return _not_cancelled(message, COLLECTED)
-        state.ledger.cancel("alpha", number)
+        state.ledger.cancelled.add(purchase.key)
         # A success has no message here.
         return soap.response(message, [("errorCode", "0"), ("statusCode", "0")])
 

@@ -4,8 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import requests
 
+from carriers.sandbox.faults import NO_FAULT
+from carriers.sandbox.ledger import Ledger
 from carriers.sandbox.server import SandboxServer
-from carriers.sandbox.state import NumberRange, alpha_number
+from carriers.sandbox.state import State, alpha_number
 from tests.carriers.sandbox.alpha.orders import PASSWORD, REFERENCE, alpha_buy
 from tests.carriers.sandbox.beta.orders import beta_buy
 from tests.carriers.sandbox.control import TIMEOUT_S, get, ledger, post
@@ -58,5 +60,5 @@ def test_a_reset_empties_the_ledger_and_numbers_go_on(sandbox: SandboxServer) ->
 def test_numbers_have_their_check_digit() -> None:
     # The example of the postal union's standard S10: RR473124829FI.
     assert alpha_number(47312482) == "XU473124829FR"
-    numbers = NumberRange("beta")
-    assert int(numbers.take()[2:]) + 1 == int(numbers.take()[2:])
+    first, second = State(Ledger()).numbers("beta", 2, NO_FAULT)
+    assert int(first[2:]) + 1 == int(second[2:])
