@@ -2,11 +2,11 @@
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from carriers.client import Client, Limits, Observer, Service
 from carriers.customs import Goods
@@ -37,6 +37,12 @@ from carriers.shipment import (
 from carriers.trials import Finding, Stage, Terms, Trial
 
 SEARCH_TIMEOUT_S: Final = 8.0  # for a search, a customer waits
+# By the names of URLs that an endpoint may lack.
+NO_SERVICE: Final = {
+    "tracking_url": "it has no tracking service to ask",
+    "points_url": "it has no pickup point service to ask",
+    "quickcost_url": "it has no service to ask about products",
+}
 
 
 @dataclass(frozen=True)
@@ -53,16 +59,6 @@ class Endpoint:
     quickcost_url: str | None = None
     account_url: str | None = None
     delivery_url: str | None = None
-
-
-@contextmanager
-def errors_with(point: PickupPoint | None) -> Iterator[None]:
-    """Let the errors of a purchase tell where its parcels go, as those that were made all the same may be found."""
-    try:
-        yield
-    except CarrierError as error:
-        error.pickup_point = point
-        raise
 
 
 class Carrier(Client):
@@ -104,6 +100,13 @@ class Carrier(Client):
     def sandbox_endpoint(cls, url: str) -> Endpoint:
         return Endpoint(**{name: url + path for name, path in cls.sandbox_paths.items()})
 
+    def _url(self, name: str) -> str:
+        """Return one of the endpoint's URLs; raises CarrierUnavailable if it is not known."""
+        url: str | None = getattr(self._endpoint, name)
+        if url is None:
+            raise CarrierUnavailable(self.name, NO_SERVICE[name])
+        return url
+
     @staticmethod
     @abstractmethod
     def check_sender(party: Party) -> object:
@@ -124,21 +127,47 @@ class Carrier(Client):
     def sells(carrier_code: str, point: PickupPoint) -> bool:
         """Return true if a product goes to points of this kind, by its code."""
 
-    @abstractmethod
     def create_label(
         self, shipment: Shipment, credentials: Credentials, deadline: Deadline | None = None
     ) -> PurchasedLabel:
-        """Buy a label within the deadline, by default one that begins now; raises CarrierError only.
+        """Buy a label, after looking up the pickup point, within the deadline, by default one that begins now.
 
-        Each of the `call_count` calls has the client's timeout besides.
+        Each of the `call_count` calls has the client's timeout besides. Raises CarrierError only. If a parcel fails,
+        the error's `made_numbers` are those bought before it, `made_pdfs` all that came for them.
+        """
+        message = self._message(shipment, credentials)
+        deadline = deadline or Deadline(self._timeout_s * self.call_count(len(shipment.packages)))
+        first = deadline.at_most(self._timeout_s)
+        point = self._pickup_point(shipment, PRODUCTS[shipment.product_code], credentials, first)
+        try:
+            if point:
+                message = self._message(shipment, credentials, point)
+            with self._call(self.purchase_operation, credentials, deadline):
+                made = self._buy(message, shipment, credentials, first, deadline)
+        except CarrierError as error:
+            error.pickup_point = point  # the parcels that were made all the same may be found
+            raise
+        return replace(made, pickup_point=point)
+
+    @abstractmethod
+    def _message(self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> Any:
+        """Return what the carrier is sent for a label; raises Rejected for a shipment that can't be sent.
+
+        Without `point` an order to a pickup point can be validated only.
         """
 
     @abstractmethod
+    def _buy(
+        self, message: Any, shipment: Shipment, credentials: Credentials, first: Deadline, deadline: Deadline
+    ) -> PurchasedLabel:
+        """Send it, the first call within what the pickup point has left of its deadline."""
+
     def check_shipment(self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> None:
         """Raise Rejected for a shipment that a purchase would refuse before the carrier is asked.
 
         Without `point` an order to a pickup point is judged as far as that goes.
         """
+        self._message(shipment, credentials, point)
 
     def try_order(self, shipment: Shipment, credentials: Credentials, trial: Trial) -> None:
         """Let the pickup point and the carrier judge a shipment that can be sent, and buy nothing.
@@ -227,8 +256,7 @@ class Carrier(Client):
         An answer of the last quarter of an hour serves all shops, one of the last day where the service fails.
         `admitted` is entered before the carrier is asked.
         """
-        if self._endpoint.points_url is None:
-            raise CarrierUnavailable(self.name, "it has no pickup point service to ask")
+        self._url("points_url")
 
         def ask() -> Sequence[PickupPoint]:
             deadline = Deadline(min(self._timeout_s, SEARCH_TIMEOUT_S))
@@ -260,8 +288,7 @@ class Carrier(Client):
         """
         if not product.needs_pickup_point:
             return None
-        if self._endpoint.points_url is None:
-            raise CarrierUnavailable(self.name, "it has no pickup point service to ask")
+        self._url("points_url")
 
         def ask() -> PickupPoint:
             with self._call(self.points_operations[0], credentials, deadline, service=Service.PICKUP_POINTS):

@@ -172,6 +172,19 @@ class Client(ABC):
         self._log(request.operation, started_s, answer, None)
         return result
 
+    def _ask(
+        self,
+        request: Request,
+        credentials: Credentials | None,
+        read: Callable[[Answer], T],
+        deadline: Deadline | None = None,
+        *,
+        service: Service | None = None,
+    ) -> T:
+        """Make a call of one exchange; raises as `_call` and `_exchange`."""
+        with self._call(request.operation, credentials, deadline, service=service) as left:
+            return self._exchange(request, left, read)
+
     def _unanswered(self, request: Request, error: Exception) -> CarrierError:
         if not isinstance(error, UnreadableError):
             return request.unanswered_error(self.name, "the answer cannot be read")

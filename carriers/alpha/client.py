@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import date
 from functools import partial
 from typing import Final, TypeVar
@@ -23,7 +22,7 @@ from carriers.alpha.answers import (
 from carriers.alpha.messages import SHIPPING_NAMESPACE
 from carriers.alpha.parties import CARRIER, SHAPE, contract, sender
 from carriers.alpha.refusals import CANCELLATION_REFUSALS
-from carriers.base import Carrier, errors_with
+from carriers.base import Carrier
 from carriers.client import Service
 from carriers.customs import shares_by_parcel
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, PickupPointRejected
@@ -31,7 +30,6 @@ from carriers.http import soap
 from carriers.http.connections import Deadline
 from carriers.http.transport import Answer, Request, UnreadableError
 from carriers.pickup_points import PointQuery
-from carriers.products import PRODUCTS
 from carriers.redaction import Redactor
 from carriers.shipment import DEFAULT_FORMAT, Credentials, PickupPoint, PurchasedLabel, Shipment
 from carriers.trials import SAMPLES, Finding, Terms
@@ -82,51 +80,35 @@ class Alpha(Carrier):
         """Return true if there is a tracking service."""
         return self._endpoint.tracking_url is not None
 
-    def create_label(
-        self, shipment: Shipment, credentials: Credentials, deadline: Deadline | None = None
-    ) -> PurchasedLabel:
-        """Buy a label for all parcels in one call, after looking up the relay; raises CarrierError only."""
-        body = alpha_message.purchase(shipment, credentials)
-        deadline = deadline or Deadline(self._timeout_s)
-        point = self._pickup_point(shipment, PRODUCTS[shipment.product_code], credentials, deadline)
-        read = partial(_read_purchase, count=len(shipment.packages), redactor=Redactor(credentials, shipment))
-        with errors_with(point):
-            if point:
-                body = alpha_message.purchase(shipment, credentials, point)
-            request = Request(alpha_message.PURCHASE, self._endpoint.url, body, HEADERS)
-            with self._call(request.operation, credentials, deadline):
-                made = self._exchange(request, deadline, read)
-        return replace(made, pickup_point=point)
+    def _message(self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> bytes:
+        return alpha_message.purchase(shipment, credentials, point)
 
-    def check_shipment(self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> None:
-        """Raise Rejected for a shipment, or credentials, that can't be sent."""
-        alpha_message.purchase(shipment, credentials, point)
+    def _buy(
+        self, message: bytes, shipment: Shipment, credentials: Credentials, first: Deadline, deadline: Deadline
+    ) -> PurchasedLabel:
+        """Buy a label for all parcels in one call."""
+        read = partial(_read_purchase, count=len(shipment.packages), redactor=Redactor(credentials, shipment))
+        return self._exchange(Request(alpha_message.PURCHASE, self._endpoint.url, message, HEADERS), deadline, read)
 
     def _try_at_carrier(
         self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
     ) -> None:
         body = quickcost.trial_message(shipment, credentials, point)
         read = partial(quickcost.read_codes, redactor=Redactor(credentials, shipment))
-        codes = self._ask_quickcost(quickcost.PRODUCTS_SOLD, body, credentials, deadline, read)
-        quickcost.check_sold(shipment, codes)
+        quickcost.check_sold(shipment, self._ask_quickcost(quickcost.PRODUCTS_SOLD, body, credentials, deadline, read))
 
     def _delivery_day(
         self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
     ) -> date | None:
         body = quickcost.delivery_message(shipment, point)
-        if body is None:
-            return None
         read = partial(quickcost.read_day, redactor=Redactor(credentials, shipment))
-        return self._ask_quickcost(quickcost.DELIVERY, body, credentials, deadline, read)
+        return self._ask_quickcost(quickcost.DELIVERY, body, credentials, deadline, read) if body else None
 
     def _ask_quickcost(
         self, operation: str, body: bytes, credentials: Credentials, deadline: Deadline, read: Callable[[Answer], T]
     ) -> T:
-        if self._endpoint.quickcost_url is None:
-            raise CarrierUnavailable(CARRIER, "it has no service to ask about products")
-        request = Request(operation, self._endpoint.quickcost_url, body, HEADERS, CarrierUnavailable)
-        with self._call(operation, credentials, deadline, service=Service.CONTRACT_CHECKS) as left:
-            return self._exchange(request, left, read)
+        request = Request(operation, self._url("quickcost_url"), body, HEADERS, CarrierUnavailable)
+        return self._ask(request, credentials, read, deadline, service=Service.CONTRACT_CHECKS)
 
     def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:
         """Ask the tracking service; it shows at most ten parcels, and may show a new one only after an hour."""
@@ -140,8 +122,8 @@ class Alpha(Carrier):
         fields = (("numberSearch", reservation_number), ("mode", mode), *contract(credentials))
         body = soap.query(FETCH, SHIPPING_NAMESPACE, fields)
         request = Request(FETCH, self._endpoint.url, body, HEADERS, CarrierUnavailable)
-        with self._call(FETCH, credentials, service=Service.REPRINTS) as deadline:
-            return self._exchange(request, deadline, partial(_read_fetched, redactor=Redactor(credentials)))
+        read = partial(_read_fetched, redactor=Redactor(credentials))
+        return self._ask(request, credentials, read, service=Service.REPRINTS)
 
     def cancel(self, tracking_number: str, credentials: Credentials) -> None:
         """Cancel one parcel; raises CancellationRefused, or OutcomeUnknown if it may be cancelled."""
@@ -170,16 +152,13 @@ class Alpha(Carrier):
         *asked: tuple[str, str],
         unanswered_error: type[CarrierError] = CarrierUnavailable,
     ) -> T:
-        if self._endpoint.tracking_url is None:
-            raise CarrierUnavailable(CARRIER, "it has no tracking service to ask")
-        fields = (*contract(credentials), ("language", LANGUAGE), *asked)
-        body = soap.query(operation, TRACKING_NAMESPACE, fields)
-        request = Request(operation, self._endpoint.tracking_url, body, HEADERS, unanswered_error)
-        with self._call(operation, credentials, service=Service.CANCELLATION) as deadline:
-            return self._exchange(request, deadline, partial(read, redactor=Redactor(credentials)))
+        url, fields = self._url("tracking_url"), (*contract(credentials), ("language", LANGUAGE), *asked)
+        request = Request(operation, url, soap.query(operation, TRACKING_NAMESPACE, fields), HEADERS, unanswered_error)
+        read = partial(read, redactor=Redactor(credentials))
+        return self._ask(request, credentials, read, service=Service.CANCELLATION)
 
     def _search_points(self, query: PointQuery, credentials: Credentials, deadline: Deadline) -> list[PickupPoint]:
-        body, url = points.search(query, credentials), str(self._endpoint.points_url)
+        body, url = points.search(query, credentials), self._url("points_url")
         request = Request(points.search_operation(query.carrier_code), url, body, HEADERS, CarrierUnavailable)
         redactor = Redactor(credentials, personal=query.words)
         return self._exchange(request, deadline, partial(points.read_points, query=query, redactor=redactor))
@@ -196,7 +175,7 @@ class Alpha(Carrier):
     def _look_up(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
         country_code = shipment.recipient.country_code
         body = points.look_up(code, country_code, credentials)
-        url = str(self._endpoint.points_url)
+        url = self._url("points_url")
         request = Request(points.operation_for(country_code), url, body, HEADERS, CarrierUnavailable)
         redactor = Redactor(credentials, shipment)
         read = partial(points.read_point, code=code, country_code=country_code, redactor=redactor)

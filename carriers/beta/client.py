@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 from cachetools import TTLCache, cachedmethod
 
-from carriers.base import Carrier, errors_with
+from carriers.base import Carrier
 from carriers.beta import account, contract_checks, deposit_slips, points
 from carriers.beta import messages as beta_message
 from carriers.beta.answers import Parcel, numbers_of, pdfs_of, read_check, read_parcel
@@ -31,7 +31,7 @@ from carriers.http.connections import Deadline
 from carriers.http.transport import Answer, Request
 from carriers.itinerary import shipping_day
 from carriers.pickup_points import DAY_S, PointQuery
-from carriers.products import MAINLAND, PRODUCTS
+from carriers.products import MAINLAND
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials, DepositSlip, PickupPoint, PurchasedLabel, Shipment
 from carriers.trials import Finding, Terms
@@ -41,6 +41,7 @@ VERDICT_S: Final = 300
 MAX_VERDICTS: Final = 1000
 
 T = TypeVar("T")
+Bodies = list[beta_message.Json]  # one for each parcel
 
 
 class Beta(Carrier):
@@ -78,36 +79,33 @@ class Beta(Carrier):
         self._lock = Lock()
         self._depots: TTLCache[Credentials, str] = TTLCache(MAX_VERDICTS, DAY_S)
 
-    def create_label(
-        self, shipment: Shipment, credentials: Credentials, deadline: Deadline | None = None
+    def _message(self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> Bodies:
+        check_credentials(credentials)
+        return beta_message.bodies(shipment, point)
+
+    def _buy(
+        self, message: Bodies, shipment: Shipment, credentials: Credentials, first: Deadline, deadline: Deadline
     ) -> PurchasedLabel:
-        """Buy a label, parcel by parcel, after looking up the point; raises CarrierError only.
-
-        If a parcel fails, the error's `made_numbers` are those bought before it, `made_pdfs` all that came for them.
-        """
-        bodies = _bodies(shipment, credentials)
-        deadline = deadline or Deadline(self._timeout_s * self.call_count(len(bodies)))
-        first = deadline.at_most(self._timeout_s)
-        point = self._pickup_point(shipment, PRODUCTS[shipment.product_code], credentials, first)
-        with errors_with(point):
-            if point:
-                bodies = _bodies(shipment, credentials, point)
-            with self._call(PURCHASE, credentials, deadline):
-                made = self._bought(shipment, bodies, credentials, first, deadline)
+        """Buy a label, parcel by parcel."""
+        redactor = Redactor(credentials, shipment)
+        made: list[Parcel] = []
+        for index, body in enumerate(message):
+            own = deadline.at_most(self._timeout_s) if made else first
+            numbers = numbers_of(made)
+            links = beta_message.links(shipment, index + 1, numbers)
+            linked = beta_message.message(body, shipment, credentials, links)
+            request = beta_message.request(self._endpoint.url, PURCHASE, linked, credentials, OutcomeUnknown)
+            read = partial(read_parcel, redactor=redactor, index=index, others=numbers)
+            try:
+                made.append(self._exchange(request, own, read))
+            except CarrierError as error:
+                error.made_numbers = (*numbers, *error.made_numbers)
+                error.made_pdfs = {**pdfs_of(made), **error.made_pdfs}
+                raise
         warnings = dict.fromkeys(warning for parcel in made for warning in parcel.warnings)
-        is_declared = any("customsDeclarations" in body["letter"] for body in bodies)
+        is_declared = any("customsDeclarations" in body["letter"] for body in message)
         is_form_missing = is_declared and not all(parcel.customs_form for parcel in made)
-        return PurchasedLabel(
-            numbers_of(made),
-            pdfs_of(made),
-            tuple(warnings),
-            is_customs_form_missing=is_form_missing,
-            pickup_point=point,
-        )
-
-    def check_shipment(self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> None:
-        """Raise Rejected for a shipment, or credentials, that can't be sent."""
-        _bodies(shipment, credentials, point)
+        return PurchasedLabel(numbers_of(made), pdfs_of(made), tuple(warnings), is_customs_form_missing=is_form_missing)
 
     def _try_at_carrier(
         self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
@@ -118,7 +116,7 @@ class Beta(Carrier):
         """
         redactor = Redactor(credentials, shipment)
         found: list[Rejected] = []
-        for index, body in enumerate(_bodies(shipment, credentials, point)):
+        for index, body in enumerate(self._message(shipment, credentials, point)):
             # The followers that a master names do not exist, so none is linked.
             message = beta_message.message(body, shipment, credentials)
             request = beta_message.request(self._endpoint.url, contract_checks.OPERATION, message, credentials)
@@ -147,8 +145,7 @@ class Beta(Carrier):
         read: Callable[[Answer], None],
     ) -> Rejected | None:
         try:
-            with self._call(request.operation, credentials, deadline, service=Service.CONTRACT_CHECKS) as left:
-                self._exchange(request, left, read)
+            self._ask(request, credentials, read, deadline, service=Service.CONTRACT_CHECKS)
         except Rejected as error:
             return error
         return None
@@ -165,8 +162,7 @@ class Beta(Carrier):
         body = account.delivery_message(place.zip_code, depot, shipping_day(shipment), credentials)
         request = beta_message.query(account.DELIVERY, url, body)
         read = partial(account.read_day, redactor=Redactor(credentials, shipment))
-        with self._call(request.operation, credentials, deadline, service=Service.CONTRACT_CHECKS) as left:
-            return self._exchange(request, left, read)
+        return self._ask(request, credentials, read, deadline, service=Service.CONTRACT_CHECKS)
 
     @cachedmethod(lambda self: self._depots, key=lambda _, credentials, __: credentials, lock=lambda self: self._lock)
     def _depot(self, credentials: Credentials, deadline: Deadline) -> str:
@@ -184,8 +180,7 @@ class Beta(Carrier):
         body = deposit_slips.message(tracking_numbers, credentials)
         request = beta_message.request(self._endpoint.url, deposit_slips.OPERATION, body, credentials)
         read = partial(deposit_slips.read_slip, tracking_numbers=tracking_numbers, redactor=Redactor(credentials))
-        with self._call(deposit_slips.OPERATION, credentials, service=Service.DEPOSIT_SLIPS) as deadline:
-            return self._exchange(request, deadline, read)
+        return self._ask(request, credentials, read, service=Service.DEPOSIT_SLIPS)
 
     def describe_account(self, credentials: Credentials) -> Mapping[str, str]:
         """Ask the account service, which makes nothing; raises CredentialsRejected or CarrierUnavailable."""
@@ -198,8 +193,8 @@ class Beta(Carrier):
             return None
         check_credentials(credentials)
         request = beta_message.query(account.OPERATION, self._endpoint.account_url, account.message(credentials))
-        with self._call(account.OPERATION, credentials, deadline, service=Service.CONTRACT_CHECKS) as left:
-            return self._exchange(request, left, partial(read, redactor=Redactor(credentials)))
+        read = partial(read, redactor=Redactor(credentials))
+        return self._ask(request, credentials, read, deadline, service=Service.CONTRACT_CHECKS)
 
     def check_contract(self, terms: Terms, credentials: Credentials) -> list[Finding]:
         """Let the carrier validate a sample of each product; raises CredentialsRejected or CarrierUnavailable."""
@@ -214,32 +209,6 @@ class Beta(Carrier):
 
             return contract_checks.findings(terms, validate)
 
-    def _bought(
-        self,
-        shipment: Shipment,
-        bodies: Sequence[beta_message.Json],
-        credentials: Credentials,
-        first: Deadline,
-        deadline: Deadline,
-    ) -> list[Parcel]:
-        """Buy the parcels, the first within what the point has left of its deadline."""
-        redactor = Redactor(credentials, shipment)
-        made: list[Parcel] = []
-        for index, body in enumerate(bodies):
-            own = deadline.at_most(self._timeout_s) if made else first
-            numbers = numbers_of(made)
-            links = beta_message.links(shipment, index + 1, numbers)
-            message = beta_message.message(body, shipment, credentials, links)
-            request = beta_message.request(self._endpoint.url, PURCHASE, message, credentials, OutcomeUnknown)
-            read = partial(read_parcel, redactor=redactor, index=index, others=numbers)
-            try:
-                made.append(self._exchange(request, own, read))
-            except CarrierError as error:
-                error.made_numbers = (*numbers, *error.made_numbers)
-                error.made_pdfs = {**pdfs_of(made), **error.made_pdfs}
-                raise
-        return made
-
     def _search_points(self, query: PointQuery, credentials: Credentials, deadline: Deadline) -> list[PickupPoint]:
         check_credentials(credentials)
         redactor = Redactor(credentials, personal=query.words)
@@ -247,7 +216,7 @@ class Beta(Carrier):
         return self._ask_points(points.SEARCH, points.search(query, credentials), deadline, read)
 
     def _ask_points(self, operation: str, body: points.Json, deadline: Deadline, read: Callable[[Answer], T]) -> T:
-        url = beta_message.url_of(str(self._endpoint.points_url), operation)
+        url = beta_message.url_of(self._url("points_url"), operation)
         return self._exchange(beta_message.query(operation, url, body), deadline, read)
 
     def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
@@ -278,8 +247,3 @@ class Beta(Carrier):
 
 def _digest(request: Request, credentials: Credentials, index: int) -> bytes:
     return hashlib.sha256(repr((request.body, credentials.values, index)).encode()).digest()
-
-
-def _bodies(shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> list[beta_message.Json]:
-    check_credentials(credentials)
-    return beta_message.bodies(shipment, point)
