@@ -4,18 +4,17 @@
 order's rules, its documents and tests read it.
 """
 
-import csv
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 from typing import Final
 
 from carriers.beta.customs import DUTIES_PAID_TO
 from carriers.beta.parties import ONE_LINE, POSTAL_CODE_OF, WITH_PROVINCES
 from carriers.products import Product
+from carriers.tables import rows_of
 from carriers.validation import RECIPIENT, SENDER
 
 _NAMES: Final = ("firstName", "lastName", "company", "address2")
@@ -109,13 +108,12 @@ class OrderField:
 
 
 def _read() -> Iterator[OrderField]:
-    with Path(__file__).with_name("order_fields.csv").open(newline="", encoding="utf-8") as file:
-        for path, rows in groupby(csv.DictReader(file), itemgetter("field")):
-            carriers: dict[str, Cases] = {}
-            for row in rows:
-                case = Case(row["when"], row["wire"], row["limit"], row["kept"], row["refusal"])
-                carriers[row["carrier"]] = (*carriers.get(row["carrier"], ()), case)
-            yield OrderField(path, carriers)
+    for path, rows in groupby(rows_of("order_fields.csv"), itemgetter("field")):
+        carriers: dict[str, Cases] = {}
+        for row in rows:
+            case = Case(row["when"], row["wire"], row["limit"], row["kept"], row["refusal"])
+            carriers[row["carrier"]] = (*carriers.get(row["carrier"], ()), case)
+        yield OrderField(path, carriers)
 
 
 ORDER_FIELDS: Final = tuple(_read())

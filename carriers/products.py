@@ -7,17 +7,16 @@ contract's override. The codes are the carriers' published defaults; a shop's co
 otherwise the carrier decides.
 """
 
-import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from carriers.shipment import ProductOverride
+from carriers.tables import rows_of
 
 DISPLAY_NAMES: Final = {"alpha": "Alpha Express", "beta": "Beta Post"}  # as people read them
 PARIS: Final = ZoneInfo("Europe/Paris")  # the time zone of both carriers' "today"
@@ -34,11 +33,6 @@ class Zone:
         return (country_code in self.countries) != self.is_all_but
 
 
-def _rows(name: str) -> Iterator[dict[str, str]]:
-    with Path(__file__).with_name(name).open(newline="", encoding="utf-8") as file:
-        yield from csv.DictReader(file)
-
-
 _ZONES: Final[dict[str, Zone]] = {}
 
 
@@ -49,7 +43,7 @@ def _zone(text: str) -> Zone:
     return Zone(frozenset().union(*codes), is_all_but)
 
 
-for _row in _rows("zones.csv"):
+for _row in rows_of("zones.csv"):
     _ZONES[_row["zone"]] = _zone(_row["countries"])
 ANYWHERE: Final = _zone("")
 MAINLAND: Final = _ZONES["mainland"]
@@ -127,7 +121,7 @@ def _route(row: Mapping[str, str]) -> Route:
 
 def _catalogue() -> Iterator[Product]:
     """Read the products: a row for each of their routes, of which the first has what is true of all."""
-    for code, rows in groupby(_rows("products.csv"), itemgetter("product")):
+    for code, rows in groupby(rows_of("products.csv"), itemgetter("product")):
         first, *others = rows
         yield Product(
             code,

@@ -3,15 +3,14 @@
 A row's first columns are the carrier's services, with the codes that mean it there; a range is written `30900-30904`.
 """
 
-import csv
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from carriers import errors
 from carriers.errors import CarrierError
+from carriers.tables import rows_of
 
 Refusals = Mapping[str, "Refusal"]
 _MEANING: Final = ("error", "is_failing", "field", "cause", "remedy")
@@ -43,20 +42,15 @@ class Refusal:
         )
 
 
-def rows_of(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 def refusal_in(row: Mapping[str, str]) -> Refusal:
     """Return the meaning that a row of a table has."""
     error = getattr(errors, row["error"])
     return Refusal(error, bool(row["is_failing"]), row["field"], row["cause"], row["remedy"])
 
 
-def read_refusals(path: Path) -> Mapping[str, Refusals]:
+def read_refusals(carrier: str) -> Mapping[str, Refusals]:
     """Return a carrier's table: by service, the meaning of each code in the order of the rows."""
-    rows = rows_of(path)
+    rows = rows_of(f"{carrier}/refusals.csv")
     tables: dict[str, dict[str, Refusal]] = {service: {} for service in rows[0] if service not in _MEANING}
     for row in rows:
         refusal = refusal_in(row)

@@ -1,6 +1,5 @@
 """The statuses of a parcel, the events that carriers report, and the base class of their tracking clients."""
 
-import csv
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
@@ -8,14 +7,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cache
-from pathlib import Path
 from typing import ClassVar, Final, NamedTuple
 
 from carriers.client import Client, Limits, Observer, Service
 from carriers.http.transport import Transport
-from carriers.products import PARIS
+from carriers.products import DISPLAY_NAMES, PARIS
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials
+from carriers.tables import rows_of
 
 # Far above a parcel with hundreds of events.
 MAX_ANSWER_BYTES: Final = 1024 * 1024
@@ -117,10 +116,9 @@ class Meaning(NamedTuple):
     status: Status | None
 
 
-def read_meanings(path: Path) -> dict[str, Meaning]:
+def read_meanings(carrier: str) -> dict[str, Meaning]:
     """Return a carrier's table of event codes."""
-    with path.open(newline="", encoding="utf-8") as file:
-        return {row["code"]: _meaning(row) for row in csv.DictReader(file)}
+    return {row["code"]: _meaning(row) for row in rows_of(f"{carrier}/event_codes.csv")}
 
 
 def _meaning(row: Mapping[str, str]) -> Meaning:
@@ -137,8 +135,7 @@ def statuses_of(table: Mapping[str, Meaning]) -> Codes:
 @cache
 def meanings() -> Mapping[str, Meaning]:
     """Return all carriers' codes; no two of them have one in common."""
-    paths = sorted(Path(__file__).parent.glob("*/event_codes.csv"))
-    return {code: meaning for path in paths for code, meaning in read_meanings(path).items()}
+    return {code: meaning for carrier in DISPLAY_NAMES for code, meaning in read_meanings(carrier).items()}
 
 
 def meaning_of(code: str) -> Meaning | None:

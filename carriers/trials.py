@@ -10,6 +10,7 @@ from typing import Final
 
 from carriers.errors import CarrierUnavailable, Rejected
 from carriers.shipment import Customs, CustomsItem, Party, PickupPoint, ProductOverride
+from carriers.tables import rows_of
 
 
 class Stage(StrEnum):
@@ -70,28 +71,8 @@ class Finding:
     detail: str
 
 
-def _sample(country_code: str, zip_code: str, city: str, phone: str, province_code: str = "") -> Party:
-    return Party(
-        first_name="Sample",
-        last_name="Recipient",
-        address1="1 Main Street",
-        zip_code=zip_code,
-        city=city,
-        country_code=country_code,
-        phone=phone,
-        email="sample@example.com",
-        province_code=province_code,
-    )
-
-
-# Recipients of nothing: a check makes no parcel. At home, in Europe, overseas and in the rest of the world.
-SAMPLES: Final = (
-    _sample("FR", "75001", "Paris", "+33699001122"),
-    _sample("BE", "1000", "Bruxelles", "+32470112233"),
-    _sample("RE", "97400", "Saint-Denis", "+262692001122"),
-    _sample("US", "10001", "New York", "+12125550100", "NY"),
-)
-SAMPLE_SENDER: Final = _sample("FR", "69002", "Lyon", "+33699001122")
+# A sender, and recipients of nothing, as a check makes no parcel: at home, in Europe, overseas and elsewhere.
+SAMPLE_SENDER, *SAMPLES = (Party(**row) for row in rows_of("samples.csv"))
 SAMPLE_WEIGHT_KG: Final = Decimal(1)
 SAMPLE_CUSTOMS: Final = Customs(
     (CustomsItem("Books", 1, Decimal(10), hs_code="490199"),), is_for_each_parcel=True, shipping_cost_eur=Decimal(5)

@@ -1,17 +1,14 @@
 """alpha's documented error codes: class, our field, cause and remedy."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Final
 
-from carriers.refusals import Refusal, Refusals, read_refusals, refusal_in, rows_of
-from carriers.validation import RECIPIENT, SENDER
+from carriers.refusals import Refusal, Refusals, read_refusals, refusal_in
+from carriers.tables import rows_of
 
 PRODUCT: Final = "productCode"
-
-FOLDER: Final = Path(__file__).parent
-_TABLES: Final = read_refusals(FOLDER / "refusals.csv")
+_TABLES: Final = read_refusals("alpha")
 REFUSALS: Final = _TABLES["purchase"]  # documented for the shipping service's operations
 CANCELLATION_REFUSALS: Final = _TABLES["cancellation"]  # `cancelSkybill` answers a wrong contract with 2
 TRACKING_REFUSALS: Final = _TABLES["tracking"]  # `trackSkybillV2` documents no other
@@ -24,36 +21,12 @@ CONTRACT_REFUSALS: Final = _TABLES["contract"]  # of the price service's `calcul
 # Code 33 has several meanings; only its text tells them apart. The first that matches counts. A text that names a
 # field is about the value there, whatever words are in it.
 MEANINGS_OF_33: Final = tuple(
-    (re.compile(row["pattern"], re.IGNORECASE), refusal_in(row)) for row in rows_of(FOLDER / "meanings_of_33.csv")
+    (re.compile(row["pattern"], re.IGNORECASE), refusal_in(row)) for row in rows_of("alpha/meanings_of_33.csv")
 )
 
 
-def _named(prefix: str, path: str) -> Iterator[tuple[str, str]]:
-    names = {
-        "address1": "Adress1",
-        "address2": "Adress2",
-        "zip": "ZipCode",
-        "city": "City",
-        "countryCode": "Country CountryName",
-        "email": "Email",
-        "phone": "Phone MobilePhone",
-        "lastName": "Name Name2 ContactName",
-    }
-    return ((prefix + name, f"{path}.{ours}") for ours, theirs in names.items() for name in theirs.split())
-
-
 # The API's fields by the carrier's names.
-FIELDS: Final[Mapping[str, str]] = {
-    **dict(_named("shipper", SENDER)),
-    **dict(_named("customer", SENDER)),
-    **dict(_named("recipient", RECIPIENT)),
-    "idRelais": "pickupPointCode",
-    "recipientRef": "reference",
-    PRODUCT: "productCode",
-    "numberOfParcel": "parcels",
-    "content1": "customs",
-    "customsValue": "customs",
-}
+FIELDS: Final = {row["name"]: row["field"] for row in rows_of("alpha/field_names.csv")}
 _FIELD: Final = re.compile(rf"\b({'|'.join(FIELDS)})\b")
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Final
 from xml.etree.ElementTree import Element
 
@@ -53,7 +52,7 @@ DAY: Final = timedelta(days=1)
 MAX_DETAILS: Final = 50  # of an event
 MAX_PEOPLE: Final = 50
 
-_TABLE: Final = read_meanings(Path(__file__).with_name("event_codes.csv"))
+_TABLE: Final = read_meanings(CARRIER)
 CODES: Final = statuses_of(_TABLE)
 _PERSON: Final = re.compile(r"nom|destinataire|receptionnaire|consignee")
 _WORD: Final = re.compile(r"\w+")
@@ -84,8 +83,7 @@ class AlphaTracker(Tracker):
             return TrackingAnswer(tracking_number, is_known=False)
         body = soap.query(TRACK, TRACKING_NAMESPACE, [("language", LANGUAGE), ("skybillNumber", number)])
         request = Request(TRACK, self._url, body, HEADERS, CarrierUnavailable)
-        with self._call(TRACK, credentials) as deadline:
-            return self._exchange(request, deadline, partial(_read, number=number, asked=tracking_number))
+        return self._ask(request, credentials, partial(_read, number=number, asked=tracking_number))
 
 
 def _read(answer: Answer, *, number: str, asked: str) -> TrackingAnswer:

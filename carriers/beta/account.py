@@ -11,19 +11,11 @@ from carriers.errors import CarrierUnavailable, CredentialsRejected
 from carriers.http.transport import Answer, UnreadableError
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials
+from carriers.tables import rows_of
 
 OPERATION: Final = "additionalinformations"
 # The answer's fields, in the words of the staff's pages.
-FLAGS: Final = {
-    "statutHD": "Pickup points",
-    "statutPickme": "Pickup at shops (Pickme)",
-    "statutCodeBloquant": "Delivery with a blocking code",
-    "optionRetourBAL": "Returns from a mailbox",
-    "optionRetourBP": "Returns at a post office",
-    "optionRetourToken": "Secured returns",
-    "hazmatStatus": "Hazardous goods",
-    "mimosaSubscribed": "Mimosa",
-}
+FLAGS: Final = {row["field"]: row["words"] for row in rows_of("beta/account_flags.csv")}
 KINDS: Final = {"COLISSIMO-V1": "old", "COLISSIMO-V2": "new: its own parent, with a password"}
 MAX_SITES: Final = 20
 DELIVERY: Final = "getDateLivraison"

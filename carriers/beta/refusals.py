@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Final
 
 from carriers.refusals import Refusal, read_refusals
 
-_TABLES: Final = read_refusals(Path(__file__).with_name("refusals.csv"))
+_TABLES: Final = read_refusals("beta")
 REFUSALS: Final = _TABLES["purchase"]
 POINT_REFUSALS: Final = _TABLES["pickup point"]
 # The place of searches is the customer's. A code that is not here is a failure: the rest of the request is our own.

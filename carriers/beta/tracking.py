@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 from anyascii import anyascii
@@ -40,7 +39,7 @@ FOUND: Final = "0"
 # Not this contract's (104), too old (103) and malformed (101) are about one number only, as unknown (105) is: to stop
 # a shop's tracking for them would be wrong.
 UNKNOWN: Final = frozenset({"101", "103", "104", "105"})
-CODES: Final = statuses_of(read_meanings(Path(__file__).with_name("event_codes.csv")))
+CODES: Final = statuses_of(read_meanings(CARRIER))
 ACTIVE: Final = "STEP_STATUS_ACTIVE"
 STEPS: Final = {
     "0": Status.FULFILLED,
@@ -76,8 +75,7 @@ class BetaTracker(Tracker):
             return TrackingAnswer(tracking_number, is_known=False)
         request = query(TIMELINE, self._url, {**login(credentials), "parcelNumber": number, "lang": LANGUAGE})
         read = partial(_read, number=number, asked=tracking_number, redactor=Redactor(credentials))
-        with self._call(TIMELINE, credentials) as deadline:
-            return self._exchange(request, deadline, read)
+        return self._ask(request, credentials, read)
 
 
 def _read(answer: Answer, *, number: str, asked: str, redactor: Redactor) -> TrackingAnswer:
