@@ -6,19 +6,18 @@ CPU times include the server's processes, not the driver's and Redis'. Everythin
 within one run means something.
 """
 
+import argparse
 import os
 import random
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from functools import partial
 from statistics import median
 
 from tests.benchmarks.driver import Measurement, measure
-from tests.drills.environment import environment
-from tests.drills.options import read_options
-from tests.drills.printing import print_table
+from tests.drills.environment import Environment
+from tests.drills.harness import play
+from tests.drills.printing import print_table, timed
 from tests.drills.shop import SHOP
-from tests.support.http import call
 from tests.support.paths import PARCELS, SEARCH
 
 CONNECTIONS = (16, 64)
@@ -28,28 +27,21 @@ WORKERS = 2
 GOALS = {"look-up": 0.60, "search": 0.85}  # of the bare program's requests a second
 
 
-def main() -> None:
-    parcels = read_options(__doc__, parcels=200_000).parcels
-    with ExitStack() as stack:
-        env = stack.enter_context(environment("postgresql", {}, redis=True))
-        load(parcels)
-        bare = env.granian("tests.benchmarks.bare:application", workers=WORKERS, threads=2, log=os.devnull)
-        bare_port, bare_process = stack.enter_context(bare)
-        port, process = stack.enter_context(env.served(workers=WORKERS))
-        servers = {"bare": (bare_process.popen.pid, bare_port), "service": (process.popen.pid, port)}
-        comparison = Comparison(servers, env.token, env.postmaster)
-        for connections in CONNECTIONS:
-            for kind, paths in workload(parcels).items():
-                comparison.run(kind, paths, connections)
-        comparison.show(parcels)
-
-
-def load(parcels: int) -> None:
+def benchmark(env: Environment, options: argparse.Namespace) -> None:
     from tests.benchmarks.parcels import load_parcels
 
-    started_at = time.monotonic()
-    load_parcels(SHOP, parcels)
-    print(f"{parcels} parcels loaded in {time.monotonic() - started_at:.0f} s", flush=True)
+    parcels, rows = options.parcels, list[list[str]]()
+    with timed(f"{parcels} parcels loaded"):
+        load_parcels(SHOP, parcels)
+    bare = env.granian("tests.benchmarks.bare:application", workers=WORKERS, threads=2, log=os.devnull)
+    with bare as (bare_port, bare_process), env.served(workers=WORKERS) as (port, process):
+        servers = {"bare": (bare_process.popen.pid, bare_port), "service": (process.popen.pid, port)}
+        for connections in CONNECTIONS:
+            for kind, paths in workload(parcels).items():
+                rounds = compare(env, servers, kind, paths, connections)
+                rows.append([f"{kind}, {connections} connections", *medians(kind, rounds)])
+    print(f"\nMedians of {ROUNDS} interleaved rounds, {parcels} parcels; bare and service, in ms:")
+    print_table(["", "requests a second", "CPU", "PostgreSQL's", "p99"], rows)
 
 
 def workload(parcels: int) -> dict[str, list[str]]:
@@ -63,45 +55,31 @@ def workload(parcels: int) -> dict[str, list[str]]:
     }
 
 
-class Comparison:
-    """Drives two servers, given as process id and port, in turn."""
+def compare(
+    env: Environment, servers: dict[str, tuple[int, int]], kind: str, paths: list[str], connections: int
+) -> dict[str, list[Measurement]]:
+    """Drive servers, given as process id and port, by turns; raise ValueError if their answers differ."""
+    if len({env.ask(port, "GET", paths[0]).content for _, port in servers.values()}) > 1:
+        raise ValueError(f"the answers to a {kind} differ")
+    drive = partial(measure, token=env.token, connections=connections, database_pid=env.postmaster)
+    for server in servers.values():
+        drive(*server, paths[: len(paths) // 4])
+    rounds: dict[str, list[Measurement]] = {name: [] for name in servers}
+    for number in range(ROUNDS):
+        for name, measured in rounds.items():
+            measured.append(drive(*servers[name], paths))
+            print(f"{kind} x{connections} round {number + 1} {name:7} {measured[-1]}", flush=True)
+    return rounds
 
-    def __init__(self, servers: dict[str, tuple[int, int]], token: str, database_pid: int) -> None:
-        self.servers = servers
-        self.token = token
-        self.database_pid = database_pid
-        self.rows: list[list[str]] = []
 
-    def measure(self, name: str, paths: list[str], connections: int) -> Measurement:
-        pid, port = self.servers[name]
-        return measure(pid, port, paths, token=self.token, connections=connections, database_pid=self.database_pid)
-
-    def run(self, kind: str, paths: list[str], connections: int) -> None:
-        """Warm up, then measure and print each round; raise ValueError if the servers' answers differ."""
-        own = {"Authorization": f"Bearer {self.token}"}
-        if len({call(port, "GET", paths[0], None, own).content for _, port in self.servers.values()}) > 1:
-            raise ValueError(f"the answers to a {kind} differ")
-        for name in self.servers:
-            self.measure(name, paths[: len(paths) // 4], connections)
-        rounds: dict[str, list[Measurement]] = {name: [] for name in self.servers}
-        for number in range(ROUNDS):
-            for name, measured in rounds.items():
-                measured.append(self.measure(name, paths, connections))
-                print(f"{kind} x{connections} round {number + 1} {name:7} {measured[-1]}", flush=True)
-        self.rows.append([f"{kind}, {connections} connections", *self.medians(kind, rounds)])
-
-    def medians(self, kind: str, rounds: dict[str, list[Measurement]]) -> Iterator[str]:
-        """Yield the service's requests a second as a share of the bare program's, and figures of both."""
-        rates = zip(rounds["service"], rounds["bare"], strict=True)
-        yield f"{median(own.per_second / bare.per_second for own, bare in rates):.2f} (goal {GOALS[kind]:.2f})"
-        for figure in ("cpu_ms", "database_cpu_ms", "p99_ms"):
-            both = (median(getattr(each, figure) for each in rounds[name]) for name in ("bare", "service"))
-            yield "; ".join(f"{value:.2f}" for value in both)
-
-    def show(self, parcels: int) -> None:
-        print(f"\nMedians of {ROUNDS} interleaved rounds, {parcels} parcels; bare and service, in ms:")
-        print_table(["", "requests a second", "CPU", "PostgreSQL's", "p99"], self.rows)
+def medians(kind: str, rounds: dict[str, list[Measurement]]) -> Iterator[str]:
+    """Yield the service's requests a second as a share of the bare program's, and figures of both."""
+    rates = zip(rounds["service"], rounds["bare"], strict=True)
+    yield f"{median(own.per_second / bare.per_second for own, bare in rates):.2f} (goal {GOALS[kind]:.2f})"
+    for figure in ("cpu_ms", "database_cpu_ms", "p99_ms"):
+        both = (median(getattr(each, figure) for each in rounds[name]) for name in ("bare", "service"))
+        yield "; ".join(f"{value:.2f}" for value in both)
 
 
 if __name__ == "__main__":
-    main()
+    play(benchmark, redis=True, parcels=200_000)

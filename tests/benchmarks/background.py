@@ -4,32 +4,37 @@ In turn without `work` and without an endpoint, and with both: `work` then follo
 which every fourth brings news, and delivers the events. Only the ratio within one run means something.
 """
 
+import argparse
 import random
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from itertools import count
-from statistics import median, quantiles
+from itertools import count, repeat
+from statistics import median
 from threading import Event
+
+from django.utils import timezone
 
 from tests.benchmarks import importing, purchases, tracking
 from tests.benchmarks.driver import drive
 from tests.benchmarks.mixed import Driver, Request
-from tests.benchmarks.webhooks import switch
-from tests.drills.environment import Environment, environment, tracking_settings
-from tests.drills.options import read_options
-from tests.drills.printing import print_table
-from tests.drills.process import Process, metered
+from tests.benchmarks.webhooks import compare
+from tests.drills.environment import Environment, tracking_settings
+from tests.drills.forks import close_connections
+from tests.drills.harness import play
+from tests.drills.printing import percentiles, print_table
+from tests.drills.process import Process
 from tests.drills.shop import SHOP
+from tests.drills.sql import execute
 from tests.drills.tracking import stub
 from tests.drills.webhooks import world
 from tests.drills.webhooks.receiver import SLOW
 from tests.support.paths import PARCELS
-from tests.support.processes import ROOT, free_port
+from tests.support.processes import ROOT
 from tests.support.waiting import until
 
 ROUNDS = 3
@@ -39,30 +44,38 @@ PACE, PACED_S, IMPORTED = 200, 20.0, 20_000  # look-ups a second, for so long; p
 NAMES = {False: "without", True: "with tracking and webhooks"}
 HOURS_BETWEEN_POLLS = 2.4
 SETTLE_S = 30.0  # `work` begins with all that is due: counts, and the polls of the time without it
+# Over the time between two polls.
 SPREAD = "UPDATE parcels_parcelnumber SET due_at = now() + random() * %s * interval '1 hour'"
 RATES: dict[str, object] = {"ALPHA_TRACKING_RATE": 50, "BETA_TRACKING_RATE": 50}  # never reached
-Cost = tuple[float, float, float]
 
 
-def main() -> None:
-    parcels, port = read_options(__doc__, parcels=100_000).parcels, free_port()
-    settings = world.SETTINGS | tracking_settings(port) | RATES | {"CARRIER_CONCURRENCY": CONNECTIONS}
-    with environment("postgresql", settings, redis=True) as env, ExitStack() as stack:
-        stack.enter_context(stub(env, port, step_asks=4))
-        receiver = world.Receiver(env.folder)
+def settings(_: argparse.Namespace) -> dict[str, object]:
+    return world.SETTINGS | tracking_settings() | RATES | {"CARRIER_CONCURRENCY": CONNECTIONS}
+
+
+def benchmark(env: Environment, options: argparse.Namespace) -> None:
+    parcels = options.parcels
+    with stub(env, step_asks=4), world.Receiver(env.folder) as receiver:
         world.add_endpoint(SHOP, receiver.url(SLOW))
         receiver.start()
-        stack.callback(receiver.kill)
         tracking.fill(parcels)
-        spread()
-        server = stack.enter_context(env.served(workers=2))
-        purchases.buy(env, server[0], 2 * LABELS, CONNECTIONS)
-        for name, size, work in (
-            ("look-ups", LOOK_UPS, partial(look_up, env, parcels, server[0])),
-            ("purchases", LABELS, partial(purchases.buy, env, server[0], LABELS, CONNECTIONS)),
-        ):
-            show(name, size, compare(env, work, size, server[1].popen.pid))
-        show_paced(env, server[0], parcels)
+        execute(SPREAD, [HOURS_BETWEEN_POLLS])
+        execute("VACUUM ANALYZE parcels_parcelnumber")  # before anything is measured
+        with env.served(workers=2) as (port, process):
+            purchases.buy(env, port, 2 * LABELS, CONNECTIONS)
+            for name, size, work in (
+                ("look-ups", LOOK_UPS, partial(look_up, env, parcels, port)),
+                ("purchases", LABELS, partial(purchases.buy, env, port, LABELS, CONNECTIONS)),
+            ):
+                work()
+                pids = [process.popen.pid, env.postmaster]
+                beside = partial(maybe, partial(background, env))
+                show(name, size, compare(repeat(work), ROUNDS, pids, beside))
+            show_paced(env, port, parcels)
+
+
+def maybe(what: Callable[[], AbstractContextManager[object]], is_on: bool) -> AbstractContextManager[object]:
+    return what() if is_on else nullcontext()
 
 
 def show_paced(env: Environment, port: int, parcels: int) -> None:
@@ -88,9 +101,8 @@ def paced(env: Environment, port: int, parcels: int) -> Iterator[str]:
         outcomes = pool.submit(Driver(port, env.token, requests).drive).result()
     took_s = time.monotonic() - began_at
     assert {each.status for each in outcomes} == {200}
-    cuts = quantiles((each.latency_ms for each in outcomes), n=100)
     yield f"{len(outcomes) / took_s:.0f}"
-    yield from (f"{cuts[percent - 1]:.1f}" for percent in (50, 95, 99))
+    yield from (f"{each:.1f}" for each in percentiles([outcome.latency_ms for outcome in outcomes]))
 
 
 @contextmanager
@@ -127,55 +139,27 @@ def look_up(env: Environment, parcels: int, port: int) -> None:
     assert drive(port, paths, env.token, CONNECTIONS)[1] == 0
 
 
-def compare(env: Environment, work: Callable[[], object], count: int, pid: int) -> dict[bool, list[Cost]]:
-    """Return the requests a second and the CPU milliseconds a request, the service's and PostgreSQL's, by round."""
-    costs: dict[bool, list[Cost]] = {False: [], True: []}
-    work()
-    for number in range(2 * ROUNDS):
-        is_on = number % 2 == 1
-        with background(env) if is_on else ExitStack():
-            switch(is_on)
-            with metered(pid, env.postmaster) as used:
-                work()
-        took_s, own_s, server_s = used
-        costs[is_on].append((count / took_s, 1000 * own_s / count, 1000 * server_s / count))
-    return costs
-
-
-def spread() -> None:
-    """Spread the parcels over the time between two polls, and let the table be vacuumed before anything is measured."""
-    from django.db import connection
-
-    with connection.cursor() as cursor:
-        cursor.execute(SPREAD, [HOURS_BETWEEN_POLLS])
-        cursor.execute("VACUUM ANALYZE parcels_parcelnumber")
-    connection.close()
-
-
 @contextmanager
 def background(env: Environment) -> Iterator[None]:
     """Run `work` as it is once it has caught up."""
-    from django.db import connection
-    from django.utils import timezone
-
     from parcels.models import TrackingNumber
 
     answered = TrackingNumber.objects.filter(checked_at__gte=timezone.now())
     with Process([sys.executable, "manage.py", "work"], env.variables, env.folder / "work.log"):
         until(answered.exists)
-        connection.close()
+        close_connections()
         time.sleep(SETTLE_S)
         yield
 
 
-def show(what: str, count: int, costs: dict[bool, list[Cost]]) -> None:
+def show(what: str, count: int, costs: dict[bool, list[list[float]]]) -> None:
     middle = {key: [median(column) for column in zip(*rounds, strict=True)] for key, rounds in costs.items()}
-    rows = [
-        [NAMES[key], f"{rate:.0f}", f"{rate / middle[False][0]:.2f}", f"{own:.2f}", f"{its:.2f}"]
-        for key, (rate, own, its) in middle.items()
-    ]
+    rows = []
+    for key, (took_s, *cpu_s) in middle.items():
+        rate = [f"{count / took_s:.0f}", f"{middle[False][0] / took_s:.2f}"]
+        rows.append([NAMES[key], *rate, *(f"{1000 * each / count:.2f}" for each in cpu_s)])
     print_table([f"{count} x {what}", "a second", "of without", "CPU, ms", "PostgreSQL's, ms"], rows)
 
 
 if __name__ == "__main__":
-    main()
+    play(benchmark, settings, redis=True, parcels=100_000)

@@ -4,6 +4,7 @@ For each list, filter and kind of search it prints the queries, the best time of
 of PostgreSQL, in the process, without HTTP; pages above `GOAL_MS` are marked.
 """
 
+import argparse
 import logging
 import time
 from collections.abc import Iterator
@@ -11,10 +12,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.drills.environment import environment
-from tests.drills.forks import close_connections
-from tests.drills.options import read_options
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.drills.environment import Environment
+from tests.drills.harness import play
+from tests.drills.printing import timed
 from tests.drills.shop import PRODUCTS, RECIPIENT, SENDER, SHOP, carrier_of
+from tests.drills.sql import execute
 
 ROUNDS = 3
 GOAL_MS = 150
@@ -73,47 +78,37 @@ ON place = {LABEL_SAMPLES // 2} + i % {LABEL_SAMPLES // 2}
 """
 
 
-def main() -> None:
-    options = read_options(__doc__, parcels=2_000_000, labels=500_000)
-    with environment("postgresql", {}):
+def benchmark(_: Environment, options: argparse.Namespace) -> None:
+    with timed(f"{options.parcels} parcels and {options.labels} labels loaded"):
         load(options.parcels, options.labels)
-        show_pages(options.parcels, options.labels)
-        show_sizes()
-        close_connections()
+    show_pages(options.parcels, options.labels)
+    show_sizes()
 
 
 def load(parcels: int, labels: int) -> None:
-    from django.db import connection
-
     from shops.models import Shop
     from tests.benchmarks.parcels import NUMBERS, PARCELS, loading, make_parcels
 
-    started_at = time.monotonic()
     Shop.objects.create(id="small", name="Small")
-    with connection.cursor() as cursor:
-        with loading(cursor, PARCELS, NUMBERS, LABELS_TABLE):
-            make_parcels(cursor, SHOP, parcels)
-            cursor.execute(FOLLOW)
-            make_labels(cursor, labels)
-            for statement in UNEVEN:
-                cursor.execute(statement)
-            cursor.execute(BOUGHT)
-            cursor.execute(WAITING, [labels])
-        cursor.execute("VACUUM ANALYZE")
-    print(f"{parcels} parcels and {labels} labels loaded in {time.monotonic() - started_at:.0f} s", flush=True)
+    with connection.cursor() as cursor, loading(cursor, PARCELS, NUMBERS, LABELS_TABLE):
+        make_parcels(cursor, SHOP, parcels)
+        cursor.execute(FOLLOW)
+        make_labels(cursor, labels)
+        for statement in (*UNEVEN, BOUGHT):
+            cursor.execute(statement)
+        cursor.execute(WAITING, [labels])
+    execute("VACUUM ANALYZE")
 
 
-def load_labels(cursor: Any, count: int, days: int = DAYS) -> None:
+def load_labels(count: int, days: int = DAYS) -> None:
     from tests.benchmarks.parcels import loading
 
-    with loading(cursor, LABELS_TABLE):
+    with connection.cursor() as cursor, loading(cursor, LABELS_TABLE):
         make_labels(cursor, count, days)
 
 
 def make_labels(cursor: Any, count: int, days: int = DAYS) -> None:
     """Copy the first labels, and have the database make the others of them."""
-    from django.db import connection
-
     from labels.ids import ALPHABET, EPOCH
     from labels.models import ShippingLabel
 
@@ -170,8 +165,6 @@ def recipient(index: int) -> dict[str, str]:
 
 
 def show_pages(parcels: int, labels: int) -> None:
-    from django.db import connection
-
     from config.postgresql.base import DatabaseWrapper
     from tests.benchmarks.desk_pages import pages
     from tests.support.api import logged_in
@@ -186,9 +179,6 @@ def show_pages(parcels: int, labels: int) -> None:
 
 def show(browser: Any, name: str, path: str) -> None:
     """Print the cost of a page, in the best of its rounds."""
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
     rounds = []
     for _ in range(ROUNDS):
         with CaptureQueriesContext(connection) as captured:
@@ -206,21 +196,16 @@ def show(browser: Any, name: str, path: str) -> None:
 
 def database_cpu_s() -> float:
     """Return the CPU time of the connection's process; `/proc` has it in nanoseconds there."""
-    from django.db import connection
-
     connection.ensure_connection()
     pid = connection.connection.info.backend_pid
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 10**9
 
 
 def show_sizes() -> None:
-    from django.db import connection
-
-    with connection.cursor() as cursor:
-        for name in ("parcel_search_words", "label_search_words", "label_error"):
-            cursor.execute("SELECT pg_size_pretty(pg_relation_size(%s))", [name])
-            print(f"{name}: {cursor.fetchone()[0]}")
+    for name in ("parcel_search_words", "label_search_words", "label_error"):
+        [[size]] = execute("SELECT pg_size_pretty(pg_relation_size(%s))", [name])
+        print(f"{name}: {size}")
 
 
 if __name__ == "__main__":
-    main()
+    play(benchmark, parcels=2_000_000, labels=500_000)

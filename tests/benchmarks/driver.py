@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from statistics import quantiles
 
+from tests.drills.printing import percentiles
 from tests.drills.process import metered
 
 CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
@@ -39,12 +39,12 @@ def measure(pid: int, port: int, paths: list[str], *, token: str, connections: i
     with metered(pid, database_pid) as used, ProcessPoolExecutor(1) as pool:  # the driver has an interpreter of its own
         latencies, failures = pool.submit(drive, port, paths, token, connections).result()
     elapsed_s, used_s, database_used_s = used
-    cuts = quantiles(latencies, n=100)
+    p50_s, _, p99_s = percentiles(latencies)
     return Measurement(
         failures=failures,
         per_second=len(paths) / elapsed_s,
-        p50_ms=cuts[49] * 1000,
-        p99_ms=cuts[98] * 1000,
+        p50_ms=p50_s * 1000,
+        p99_ms=p99_s * 1000,
         cpu_ms=used_s / len(paths) * 1000,
         database_cpu_ms=database_used_s / len(paths) * 1000,
     )

@@ -5,19 +5,25 @@ makes, the queries and the time of the first page and of the figures for finance
 process of its own. fsync is off, as in the tests' servers.
 """
 
+import argparse
 import json
 import logging
 import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from tests.drills.environment import environment
-from tests.drills.options import read_options
+import django
+from django.test.utils import setup_test_environment
+
+from carriers.products import PRODUCTS
+from tests.drills.environment import Environment
+from tests.drills.harness import play
+from tests.drills.printing import did
 from tests.drills.shop import SHOP
+from tests.drills.sql import execute
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -33,66 +39,54 @@ UPDATE labels_shippinglabel SET shop_id = 'shop-' || right(id, 7)::int %% %(shop
     state = CASE WHEN random() < 0.02 THEN 'cancelled' ELSE state END
 FROM (SELECT id AS own, right(id, 7)::int / 7 AS place FROM labels_shippinglabel) l WHERE id = own
 """
+FOLLOWED = """
+UPDATE parcels_parcelnumber SET carrier_code = 'alpha', last_event_at = created_at, followed_since = now(),
+    due_at = now() + interval '1 hour', checked_at = now(), outcome = 'known' WHERE hashtext(parcel_id) %% %s = 0
+"""
 VISITS = 9
 PATHS = {"first page": "/admin/", "finance": "/admin/labels/labelfigure/"}
 
 
-def main() -> None:
-    options = read_options(__doc__, parcels=2_000_000, labels=500_000, export=("", "csv", "xlsx"))
+def benchmark(_: Environment, options: argparse.Namespace) -> None:
+    fill(options.parcels, options.labels)
+    time_counts()
+    time_pages()
+    for kind in ("csv", "xlsx"):
+        subprocess.run([sys.executable, "-m", "tests.benchmarks.figures", "--export", kind], check=True)
+
+
+def settings(options: argparse.Namespace) -> dict[str, object]:
     if options.export:
         export(options.export)
-        return
-    with environment("postgresql", {}):
-        fill(options.parcels, options.labels)
-        time_counts()
-        time_pages()
-        for kind in ("csv", "xlsx"):
-            subprocess.run([sys.executable, "-m", "tests.benchmarks.figures", "--export", kind], check=True)
+        sys.exit()
+    return {}
 
 
 def fill(parcels: int, labels: int) -> None:
-    from django.db import connection
-
-    from carriers.products import PRODUCTS
     from shops.models import Shop
     from tests.benchmarks.desk import load_labels
     from tests.benchmarks.parcels import load_parcels
 
     Shop.objects.bulk_create(Shop(id=f"shop-{number}", name=f"Shop {number}") for number in range(SHOPS))
     load_parcels(SHOP, parcels)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE parcels_parcelnumber SET carrier_code = 'alpha', last_event_at = created_at,"
-            " followed_since = now(), due_at = now() + interval '1 hour', checked_at = now(), outcome = 'known'"
-            " WHERE hashtext(parcel_id) %% %s = 0",
-            [ONE_FOLLOWED_IN],
-        )
-        load_labels(cursor, labels, days=DAYS)
-        cursor.execute(
-            OF_SHOPS, {"shops": SHOPS, "codes": [*PRODUCTS], "carriers": [each.carrier for each in PRODUCTS.values()]}
-        )
-        cursor.execute("VACUUM ANALYZE")
+    execute(FOLLOWED, [ONE_FOLLOWED_IN])
+    load_labels(labels, days=DAYS)
+    carriers = [each.carrier for each in PRODUCTS.values()]
+    execute(OF_SHOPS, {"shops": SHOPS, "codes": [*PRODUCTS], "carriers": carriers})
+    execute("VACUUM ANALYZE")
     print(f"{parcels} parcels, {labels} labels of {SHOPS} shops")
-
-
-def timed(name: str, do: Callable[[], object]) -> None:
-    started_at = time.monotonic()
-    found = do()
-    print(f"{name}: {time.monotonic() - started_at:.2f} s ({found} days)")
 
 
 def time_counts() -> None:
     from labels.figures import counting as labels
     from parcels.figures import counting as parcels
 
-    timed("labels, first count", labels.recount)
-    timed("labels, a count five minutes later", labels.recount)
-    timed("parcels, any count", parcels.recount)
+    did("labels, first count (days)", labels.recount)
+    did("labels, a count five minutes later (days)", labels.recount)
+    did("parcels, any count (days)", parcels.recount)
 
 
 def staff(name: str) -> "Client":
-    from django.test.utils import setup_test_environment
-
     from tests.support.api import logged_in
 
     setup_test_environment(debug=False)
@@ -116,8 +110,6 @@ def time_pages() -> None:
 
 def export(kind: str) -> None:
     """Take an export of all labels as a client does, and print its cost."""
-    import django
-
     django.setup()
     browser = staff(f"ada-{kind}")
     before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -134,4 +126,4 @@ def export(kind: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    play(benchmark, settings, parcels=2_000_000, labels=500_000, export=("", "csv", "xlsx"))

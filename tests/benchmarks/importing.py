@@ -5,40 +5,41 @@ prints the CPU time of this process and of PostgreSQL, and this process's peak m
 on the same machine, measured in turn, means something.
 """
 
-import re
+import argparse
+import os
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.drills.environment import Environment, environment
+import orjson
+from django.db.models import F
+from django.utils import timezone
+
+from tests.drills.environment import Environment
 from tests.drills.forks import close_connections
-from tests.drills.options import read_options
-from tests.drills.process import cpu_s
+from tests.drills.harness import play
+from tests.drills.process import cpu_s, peak_mb
 from tests.drills.shop import SHOP
 
 HOUR_MS = 3_600_000
 NOW_MS = time.time_ns() // 10**6
 
 
-def main() -> None:
-    options = read_options(__doc__, parcels=[10_000, 100_000], labels=0, database="postgresql")
-    with environment(options.database, {}) as env:
-        postgresql = env.postmaster if options.database == "postgresql" else None
-        run_file(write_samples(env, 500, "warm"), 500)
-        if options.labels:
-            make_labels(env, options.labels)
-        for count in options.parcels:
-            file = write_samples(env, count, f"{count}-")
-            measure("new", count, file, postgresql)
-            measure("unchanged", count, file, postgresql)
-            measure("changed", count, write_samples(env, count, f"{count}-", are_later=True), postgresql)
-        close_connections()
+def benchmark(env: Environment, options: argparse.Namespace) -> None:
+    postgresql = env.postmaster if options.database == "postgresql" else None
+    run_file(write_samples(env, 500, "warm"), 500)
+    if options.labels:
+        make_labels(env, options.labels)
+    for count in options.parcels:
+        file = write_samples(env, count, f"{count}-")
+        measure("new", count, file, postgresql)
+        measure("unchanged", count, file, postgresql)
+        measure("changed", count, write_samples(env, count, f"{count}-", are_later=True), postgresql)
+    close_connections()
 
 
 def write_samples(env: Environment, count: int, prefix: str, *, are_later: bool = False) -> Path:
-    import orjson
-
     from parcels.samples import sample_parcels
 
     path = env.folder / "parcels.ndjson"
@@ -51,9 +52,6 @@ def write_samples(env: Environment, count: int, prefix: str, *, are_later: bool 
 
 def make_labels(env: Environment, count: int) -> None:
     """Import parcels, and make them as labels that were bought a moment ago would be."""
-    from django.db.models import F
-    from django.utils import timezone
-
     from parcels.models import NumberState, Parcel, TrackingNumber
 
     run_file(write_samples(env, count, "label-"), count)
@@ -95,16 +93,10 @@ def measure(name: str, count: int, path: Path, postgresql: int | None) -> None:
     took_s, own_s, database_s = (after - then for after, then in zip(figures(), before, strict=True))
     print(
         f"{count:7} {name:9} {own_s / count * 1000:.3f} ms CPU a parcel, PostgreSQL's {database_s / count * 1000:.3f}; "
-        f"{count / took_s:5.0f} a second; at most {peak_mib():.0f} MiB",
+        f"{count / took_s:5.0f} a second; at most {peak_mb(os.getpid()):.0f} MiB",
         flush=True,
     )
 
 
-def peak_mib() -> float:
-    found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    assert found
-    return int(found[1]) / 1024
-
-
 if __name__ == "__main__":
-    main()
+    play(benchmark, parcels=[10_000, 100_000], labels=0, database="postgresql")

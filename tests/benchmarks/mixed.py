@@ -7,25 +7,24 @@ was due. The rates are tried in turn until the 99th percentile of all requests r
 service has its own number of them.
 """
 
+import argparse
 import os
-import queue
 import random
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import quantiles
 from typing import Any, NamedTuple
 
-from tests.drills.environment import Environment, environment
-from tests.drills.forks import close_connections
-from tests.drills.options import read_options
+from tests.drills.environment import Environment
+from tests.drills.harness import play
+from tests.drills.printing import percentiles
 from tests.drills.process import Process, metered, process_tree
 from tests.drills.shop import SHOP, new_key, order
+from tests.drills.sql import write_to_disk
 from tests.support.http import Connection
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 
@@ -35,6 +34,7 @@ DRIVERS, CONNECTIONS = 2, 48  # processes, and connections of each
 DURATION_S = 20.0
 CLIENT_TIMEOUT_S = 60
 WARM_RATE = 200
+ALL_CORES = sorted(os.sched_getaffinity(0))
 RATES = "200,400,600,800,1000,1200,1400,1600,1800,2000,2400"
 
 
@@ -54,15 +54,21 @@ class Outcome(NamedTuple):
     latency_ms: float
 
 
-def main() -> None:
-    options = read_options(__doc__, cores=2, parcels=200_000, workers=2, threads=0, rates=RATES)
-    cores = sorted(os.sched_getaffinity(0))
-    served, others = set(cores[: options.cores]), set(cores[options.cores :]) or set(cores)
-    with ExitStack() as stack:
-        os.sched_setaffinity(0, served)  # inherited by every process started from here on
-        env = stack.enter_context(environment("postgresql", {"CARRIER_CONCURRENCY": 4}, redis=True))
-        prepare(env, options.parcels)
-        port, process = stack.enter_context(env.served(workers=options.workers, threads=options.threads))
+def settings(options: argparse.Namespace) -> dict[str, object]:
+    os.sched_setaffinity(0, cores(options)[0])  # inherited by every process started from here on
+    return {"CARRIER_CONCURRENCY": 4}
+
+
+def cores(options: argparse.Namespace) -> tuple[set[int], set[int]]:
+    """Return the cores of the service, and those of its clients."""
+    served = set(ALL_CORES[: options.cores])
+    return served, set(ALL_CORES) - served or served
+
+
+def benchmark(env: Environment, options: argparse.Namespace) -> None:
+    served, others = cores(options)
+    prepare(options.parcels)
+    with env.served(workers=options.workers, threads=options.threads) as (port, process):
         move([os.getpid(), *sandboxes()], others)
         server = f"served on {len(served)} cores by {options.workers} workers"
         print(f"{options.parcels} parcels; {server}, driven from {len(others)} cores")
@@ -72,13 +78,12 @@ def main() -> None:
                 break
 
 
-def prepare(env: Environment, parcels: int) -> None:
+def prepare(parcels: int) -> None:
     """Load the parcels, and let the database write as in production."""
     from tests.benchmarks.parcels import load_parcels
 
     load_parcels(SHOP, parcels)
-    env.write_to_disk()
-    close_connections()
+    write_to_disk()
 
 
 def move(processes: list[int], cores: set[int]) -> None:
@@ -133,21 +138,16 @@ class Driver:
     requests: list[Request]
 
     def drive(self) -> list[Outcome]:
-        due: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
-        started_s = time.monotonic()
+        requests, started_s = iter(self.requests), time.monotonic()
         with ThreadPoolExecutor(CONNECTIONS) as pool:
-            shares = [pool.submit(self._send, due, started_s) for _ in range(CONNECTIONS)]
-            for request in self.requests:
-                time.sleep(max(0.0, started_s + request.due_s - time.monotonic()))
-                due.put(request)
-            for _ in shares:
-                due.put(None)
+            shares = [pool.submit(self._send, requests, started_s) for _ in range(CONNECTIONS)]
             return [outcome for share in shares for outcome in share.result()]
 
-    def _send(self, due: "queue.SimpleQueue[Request | None]", started_s: float) -> list[Outcome]:
+    def _send(self, requests: Iterator[Request], started_s: float) -> list[Outcome]:
         outcomes = []
         with closing(Connection(self.port, CLIENT_TIMEOUT_S)) as connection:
-            while request := due.get():
+            for request in requests:  # the threads share them
+                time.sleep(max(0.0, started_s + request.due_s - time.monotonic()))
                 headers = {"Authorization": f"Bearer {self.token}"}
                 headers |= {"Idempotency-Key": new_key()} if request.body else {}
                 answer = connection.request(request.method, request.path, request.body, headers)
@@ -162,12 +162,11 @@ def show(rate: int, outcomes: list[Outcome], cpu: float) -> float:
     for kind in [*SHARES, "all"]:
         chosen = [each for each in outcomes if kind in (each.kind, "all")]
         if len(chosen) > 1:
-            cuts = quantiles((each.latency_ms for each in chosen), n=100)
+            p50, p95, p99 = percentiles([each.latency_ms for each in chosen])
             statuses = dict(Counter(each.status for each in chosen))
-            print(f"  {kind:8} p50 {cuts[49]:6.1f}  p95 {cuts[94]:6.1f}  p99 {cuts[98]:6.1f} ms  by status {statuses}")
-    sys.stdout.flush()
-    return cuts[98]
+            print(f"  {kind:8} p50 {p50:6.1f}  p95 {p95:6.1f}  p99 {p99:6.1f} ms  by status {statuses}", flush=True)
+    return p99
 
 
 if __name__ == "__main__":
-    main()
+    play(benchmark, settings, redis=True, cores=2, parcels=200_000, workers=2, threads=0, rates=RATES)

@@ -5,15 +5,16 @@ each order has another customer. One client orders as fast as it is answered, th
 the service's processes and of PostgreSQL's, and not of the sandbox and the clients, which share the cores.
 """
 
+import argparse
 import re
-import time
 from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 
-from tests.drills.environment import Environment, environment
-from tests.drills.options import read_options
+from tests.drills.environment import Environment
+from tests.drills.harness import play
 from tests.drills.process import metered
 from tests.drills.shop import RECIPIENT, carrier_of, new_key, order
+from tests.drills.sql import configure, execute, write_to_disk
 
 CLIENTS = (1, 16)
 # Each thread's connection prepares its statements, and PostgreSQL plans each five times before it keeps the plan.
@@ -23,15 +24,11 @@ COUNTED = 20  # labels whose statements are counted
 STATEMENT = re.compile(r"^(\S+) LOG:  (?:execute|statement)[^:]*: (\w+)", re.MULTILINE)
 
 
-def main() -> None:
-    options = read_options(__doc__, labels=400, rounds=3)
-    with (
-        environment("postgresql", {"CARRIER_CONCURRENCY": max(CLIENTS)}, redis=True) as env,
-        env.served(workers=2) as (port, process),
-    ):
-        env.write_to_disk()
+def benchmark(env: Environment, options: argparse.Namespace) -> None:
+    with env.served(workers=2) as (port, process):
+        write_to_disk()
         buy(env, port, WARM_UP, max(CLIENTS))
-        run("ANALYZE")  # as autovacuum does within a minute
+        execute("ANALYZE")  # as autovacuum does within a minute
         for number in range(options.rounds):
             for clients in CLIENTS:
                 pids = process.popen.pid, env.postmaster
@@ -57,11 +54,9 @@ def buy(env: Environment, port: int, labels: int, clients: int) -> list[float]:
     def one(number: int) -> float:
         key = new_key()
         customer = RECIPIENT | {"lastName": f"Grünwald {key.translate(LETTERS)}"}
-        body = order(key, carrier_of(number), destinationAddress=customer)
-        started_at = time.perf_counter()
-        answer = env.buy(port, key, body)
+        answer = env.buy(port, key, order(key, carrier_of(number), destinationAddress=customer))
         assert answer.status == 201, answer
-        return time.perf_counter() - started_at
+        return answer.duration_s
 
     with ThreadPoolExecutor(clients) as pool:
         return list(pool.map(one, range(labels)))
@@ -72,7 +67,7 @@ LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
 def counted(env: Environment, port: int) -> tuple[float, float]:
     """Return the statements and the transactions that write, for a label bought alone."""
-    run("ALTER SYSTEM SET log_statement = 'all'", "ALTER SYSTEM SET log_line_prefix = '%v '", "SELECT pg_reload_conf()")
+    configure(log_statement="all", log_line_prefix="%v ")
     buy(env, port, WARM_UP // 10, max(CLIENTS))  # until all connections have noticed
     log = env.folder / "pg" / "log"
     begin = log.stat().st_size
@@ -82,14 +77,5 @@ def counted(env: Environment, port: int) -> tuple[float, float]:
     return len(found) / COUNTED, len(writing) / COUNTED
 
 
-def run(*statements: str) -> None:
-    from django.db import connection
-
-    with connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
-    connection.close()
-
-
 if __name__ == "__main__":
-    main()
+    play(benchmark, {"CARRIER_CONCURRENCY": max(CLIENTS)}, redis=True, labels=400, rounds=3)

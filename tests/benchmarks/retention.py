@@ -5,20 +5,23 @@ to 20 days. A process removes those older than 10 days while this one looks parc
 as many labels lose keys and addresses. fsync is off, as in the tests' servers.
 """
 
+import argparse
 import random
 import subprocess
 import sys
 import time
 from datetime import timedelta
+from functools import partial
 from statistics import quantiles
-from typing import TYPE_CHECKING
 
-from tests.drills.environment import environment
-from tests.drills.options import read_options
+from django.db import connection
+from django.utils import timezone
+
+from tests.drills.environment import Environment
+from tests.drills.harness import play
+from tests.drills.printing import did
 from tests.drills.shop import SHOP
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.drills.sql import execute
 
 KEEP_DAYS = 10
 LABEL_DAYS = 20
@@ -29,48 +32,31 @@ UPDATE labels_shippinglabel SET idempotency_key = 'k' || order_id,
 BASELINE = 5_000  # look-ups
 
 
-def main() -> None:
-    options = read_options(__doc__, parcels=200_000)
-    with environment("postgresql", {"KEEP_PARCELS_DAYS": KEEP_DAYS}):
-        from tests.benchmarks.parcels import load_parcels
+def benchmark(_: Environment, options: argparse.Namespace) -> None:
+    from tests.benchmarks.parcels import load_parcels
 
-        load_parcels(SHOP, options.parcels)
-        find_a_customer()
-        print(f"look-ups alone:               {latencies(options.parcels, until=None)}")
-        timed("apply_retention", "--dry-run").wait()
-        process = timed("apply_retention")
-        print(f"look-ups during the removal:  {latencies(options.parcels, until=process)}")
-        timed("apply_retention").wait()
-        age_labels(options.parcels // 2)
+    load_parcels(SHOP, options.parcels)
+    find_a_customer()
+    print(f"look-ups alone:               {latencies(options.parcels, until=None)}")
+    timed("apply_retention", "--dry-run").wait()
+    process = timed("apply_retention")
+    print(f"look-ups during the removal:  {latencies(options.parcels, until=process)}")
+    timed("apply_retention").wait()
+    age_labels(options.parcels // 2)
 
 
 def age_labels(count: int) -> None:
     """Fill the labels' table, half of it with old labels; time each operation on them."""
-    from django.utils import timezone
-
     from labels.personal_data import erasure, retention
-
-    fill_labels(count)
-    before = timezone.now() - timedelta(days=KEEP_DAYS)
-    steps: dict[str, Callable[[], int]] = {
-        "a customer's labels found": lambda: len(erasure.labels_of(SHOP, "nobody@example.com")),
-        "keys released": lambda: retention.release_keys(before=before, batch_size=500, is_dry_run=False),
-        "addresses removed": lambda: retention.remove_addresses(before=before, batch_size=500, is_dry_run=False),
-    }
-    for name, do in steps.items():
-        started_at = time.monotonic()
-        done = do()
-        print(f"{count} labels: {name}: {done} in {time.monotonic() - started_at:.2f} s")
-
-
-def fill_labels(count: int) -> None:
-    from django.db import connection
-
     from tests.benchmarks.desk import load_labels
 
-    with connection.cursor() as cursor:
-        load_labels(cursor, count)
-        cursor.execute(AGE, [LABEL_DAYS])
+    load_labels(count)
+    execute(AGE, [LABEL_DAYS])
+    before = timezone.now() - timedelta(days=KEEP_DAYS)
+    print(f"{count} labels:")
+    did("a customer's labels found", lambda: len(erasure.labels_of(SHOP, "nobody@example.com")))
+    for name, act in {"keys released": retention.release_keys, "addresses removed": retention.remove_addresses}.items():
+        did(name, partial(act, before=before, batch_size=500, is_dry_run=False))
 
 
 def timed(*arguments: str) -> "subprocess.Popen[bytes]":
@@ -104,22 +90,18 @@ def latencies(parcels: int, *, until: "subprocess.Popen[bytes] | None") -> str:
 
 def find_a_customer() -> None:
     """Search for an unknown e-mail address, which reads all rows there are to read; print the query plans."""
-    from django.db import connection
-
     from parcels.personal_data.erasure import parcels_of
 
-    with connection.cursor() as cursor:
-        cursor.execute("VACUUM")
+    execute("VACUUM")
     connection.force_debug_cursor = True
     started_at = time.monotonic()
     parcels_of(SHOP, "nobody@example.com")
     print(f"a customer's parcels found among all: {(time.monotonic() - started_at) * 1000:.0f} ms")
-    for query in connection.queries:
-        with connection.cursor() as cursor:
-            cursor.execute(f"EXPLAIN {query['sql']}".replace("%", "%%"), [])
-            print("  ", cursor.fetchall()[0][0])
+    for query in list(connection.queries):
+        [[plan], *_] = execute(f"EXPLAIN {query['sql']}")
+        print("  ", plan)
     connection.force_debug_cursor = False
 
 
 if __name__ == "__main__":
-    main()
+    play(benchmark, {"KEEP_PARCELS_DAYS": KEEP_DAYS}, parcels=200_000)

@@ -4,6 +4,7 @@ One client asks one worker over HTTP, beside carriers that answer within millise
 remembered, a dry run, pages of the list of labels, the first and one behind it, and all events by their cursor.
 """
 
+import argparse
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -11,9 +12,11 @@ from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.drills.environment import Environment, environment
-from tests.drills.options import read_options
+from tests.drills.environment import Environment
+from tests.drills.harness import play
+from tests.drills.printing import percentiles, timed
 from tests.drills.shop import SHOP, new_key, order
+from tests.drills.sql import execute
 from tests.support.http import Connection
 
 TRACKING = "/public/v1/tracking"
@@ -26,31 +29,19 @@ FROM generate_series(1, %s) number
 """
 
 
-def main() -> None:
-    options = read_options(__doc__, labels=2_000_000, events=100_000)
-    # More requests than a shop may make in a minute.
-    with environment("postgresql", {"RATE_LIMIT": "100000/60s"}, redis=True) as env:
-        load(options.labels, options.events)
-        with env.served(workers=1) as (port, _):
-            client = Client(env, port)
-            print("pickup points:", latencies(partial(client.get, "pickup-points", POINTS)))
-            print("a dry run:    ", latencies(client.check))
-            show_lists(client)
-            show_events(client)
-
-
-def load(labels: int, events: int) -> None:
-    from django.db import connection
-
+def benchmark(env: Environment, options: argparse.Namespace) -> None:
     from tests.benchmarks.desk import load_labels
 
-    started_at = time.monotonic()
-    with connection.cursor() as cursor:
-        load_labels(cursor, labels)
-        cursor.execute(EVENTS, [SHOP, events])
-        cursor.execute("VACUUM ANALYZE")
-    connection.close()
-    print(f"{labels} labels and {events} events loaded in {time.monotonic() - started_at:.0f} s", flush=True)
+    with timed(f"{options.labels} labels and {options.events} events loaded"):
+        load_labels(options.labels)
+        execute(EVENTS, [SHOP, options.events])
+        execute("VACUUM ANALYZE")
+    with env.served(workers=1) as (port, _):
+        client = Client(env, port)
+        print("pickup points:", latencies(partial(client.get, "pickup-points", POINTS)))
+        print("a dry run:    ", latencies(client.check))
+        show_lists(client)
+        show_events(client)
 
 
 class Client:
@@ -79,8 +70,8 @@ def latencies(ask: Callable[[], object]) -> str:
         started_at = time.perf_counter()
         ask()
         spent_s.append(time.perf_counter() - started_at)
-    spent_s.sort()
-    return f"p50 {spent_s[ASKED // 2] * 1000:.1f} ms, p95 {spent_s[ASKED * 95 // 100] * 1000:.1f} ms"
+    p50_s, p95_s, _ = percentiles(spent_s)
+    return f"p50 {p50_s * 1000:.1f} ms, p95 {p95_s * 1000:.1f} ms"
 
 
 def pages(client: Client, path: str, query: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
@@ -113,4 +104,5 @@ def show_events(client: Client) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    # More requests than a shop may make in a minute.
+    play(benchmark, {"RATE_LIMIT": "100000/60s"}, redis=True, labels=2_000_000, events=100_000)

@@ -6,24 +6,28 @@ news, in the second every fourth, as at the cadence of the service. The calls a 
 how many parcels two cores can follow at that cadence.
 """
 
+import argparse
 import sys
 import time
 from contextlib import ExitStack
-from typing import Any
 
-from tests.drills.environment import Environment, environment, tracking_settings
-from tests.drills.options import read_options
+from django.db.models.functions import Now
+
+from tests.drills.environment import Environment, tracking_settings
+from tests.drills.forks import close_connections
+from tests.drills.harness import play
+from tests.drills.printing import timed
 from tests.drills.process import Process, metered
 from tests.drills.shop import SHOP
+from tests.drills.sql import execute
 from tests.drills.tracking import stub
-from tests.support.processes import free_port
 from tests.support.waiting import until
 
 DAY_S = 86_400
 # Of a parcel of three days: 12 polls in transit a day, 4 to 6 while announced or waiting, 28 on the day of delivery.
 POLLS_A_DAY = (6, 12)
 CORES = 2
-FILL = """
+FILL_PARCELS = """
     INSERT INTO parcels_parcel (id, shop_id, order_id, order_number, tracking_id, tracking_numbers, carrier_code,
         carrier_product, destination, line_items, events, created_at, updated_at, customer_email, previous_emails,
         cross_sell_recommendations, is_withdrawn, search_words)
@@ -33,53 +37,43 @@ FILL = """
         'customer' || n || '@example.com', '[]', '[]', false, ''
     FROM (SELECT n, CASE n %% 2 WHEN 0 THEN 'alpha' ELSE 'beta' END AS carrier,
         CASE n %% 2 WHEN 0 THEN 'XU' ELSE '6A' END || lpad(n::text, 11, '0') AS number
-        FROM generate_series(1, %(count)s) AS n) AS numbered;
+        FROM generate_series(1, %(count)s) AS n) AS numbered
+"""
+FILL_NUMBERS = """
     INSERT INTO parcels_parcelnumber (shop_id, number, parcel_id, created_at, carrier_code, followed_since, due_at)
     SELECT shop_id, tracking_id, id, created_at, carrier_code, now() - interval '2 days',
-        now() + interval '1 hour' + random() * interval '6 hours' FROM parcels_parcel;
-    ANALYZE"""
+        now() + interval '1 hour' + random() * interval '6 hours' FROM parcels_parcel
+"""
+MAKE_DUE = """
+    UPDATE parcels_parcelnumber SET due_at = now() - interval '1 second' * random()
+    WHERE parcel_id IN (SELECT 'P' || n FROM generate_series(1, %s) AS n)
+"""
 
 
-def main() -> None:
-    options = read_options(__doc__, parcels=200_000, due=20_000, processes=1, threads=4)
-    port = free_port()
-    settings = tracking_settings(port) | {
-        "ALPHA_TRACKING_RATE": 5000,
-        "BETA_TRACKING_RATE": 5000,
-        "TRACKING_CONCURRENCY": options.threads,
-    }
-    with environment("postgresql", settings) as env, ExitStack() as stack:
-        stack.enter_context(stub(env, port, step_asks=4))
+def settings(options: argparse.Namespace) -> dict[str, object]:
+    rates = {"ALPHA_TRACKING_RATE": 5000, "BETA_TRACKING_RATE": 5000}
+    return tracking_settings() | rates | {"TRACKING_CONCURRENCY": options.threads}
+
+
+def benchmark(env: Environment, options: argparse.Namespace) -> None:
+    with stub(env, step_asks=4):
         fill(options.parcels)
         for name in ("every answer brings news", "every fourth answer brings news"):
             measure(env, name, options)
 
 
 def fill(count: int) -> None:
-    from django.db import connection
-
-    started_s = time.monotonic()
     created_ms = int((time.time() - 2.5 * DAY_S) * 1000)
-    with connection.cursor() as cursor:
-        for statement in FILL.split(";"):
-            cursor.execute(
-                statement, {"shop": SHOP, "created_ms": created_ms, "count": count} if "%" in statement else None
-            )
-    connection.close()
-    print(f"{count} parcels in flight, made in {time.monotonic() - started_s:.0f} s", flush=True)
+    with timed(f"{count} parcels in flight, made"):
+        execute(FILL_PARCELS, {"shop": SHOP, "created_ms": created_ms, "count": count})
+        execute(FILL_NUMBERS)
+        execute("ANALYZE")
 
 
-def measure(env: Environment, name: str, options: Any) -> None:
+def measure(env: Environment, name: str, options: argparse.Namespace) -> None:
     """Let parcels become due, and time the processes until they have been asked about."""
-    from django.db import connection
-
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE parcels_parcelnumber SET due_at = now() - interval '1 second' * random()"
-            " WHERE parcel_id IN (SELECT 'P' || n FROM generate_series(1, %s) AS n)",
-            [options.due],
-        )
-        cursor.execute("VACUUM ANALYZE parcels_parcelnumber")
+    execute(MAKE_DUE, [options.due])
+    execute("VACUUM ANALYZE parcels_parcelnumber")
     command = [sys.executable, "manage.py", "work"]
     with ExitStack() as stack:
         workers = [
@@ -90,7 +84,7 @@ def measure(env: Environment, name: str, options: Any) -> None:
         before = left()
         with metered(env.postmaster, *(each.popen.pid for each in workers)) as used:
             until(lambda: left() == 0, timeout_s=1800)
-    connection.close()
+    close_connections()
     took_s, server_s, *own_s = used
     report(name, before, took_s, sum(own_s), server_s)
 
@@ -109,12 +103,10 @@ def report(name: str, polls: int, took_s: float, own_s: float, server_s: float) 
 
 def left() -> int:
     """Count the numbers that are still due."""
-    from django.db.models.functions import Now
-
     from parcels.models import TrackingNumber
 
     return TrackingNumber.objects.filter(due_at__lte=Now()).count()
 
 
 if __name__ == "__main__":
-    main()
+    play(benchmark, settings, parcels=200_000, due=20_000, processes=1, threads=4)

@@ -4,14 +4,17 @@ For an order at each carrier, in this process and warm: the calls of the service
 are in, and how often the next call is in another module; then all calls of Python functions, the libraries' included.
 """
 
+import argparse
 import itertools
 import sys
 from io import BytesIO
 from typing import Any
 
 import orjson
+from django.db import connection
 
-from tests.drills.environment import environment
+from tests.drills.environment import Environment
+from tests.drills.harness import play
 from tests.drills.shop import ACCOUNTS, new_key, order
 from tests.support.paths import SHIPMENTS
 from tests.support.processes import ROOT
@@ -20,23 +23,20 @@ FLOORS = tuple(f"{ROOT}/{floor}/" for floor in ("carriers", "config", "labels", 
 WARM_UP = 10
 
 
-def main() -> None:
-    with environment("postgresql", {}, redis=True) as env:
-        from django.db import connection
+def benchmark(env: Environment, _: argparse.Namespace) -> None:
+    from config.wsgi import application
 
-        from config.wsgi import application
-
-        for carrier in ACCOUNTS:
-            for _ in range(WARM_UP):
-                called(application, env.token, carrier)
-            files = called(application, env.token, carrier)
-            own = [file for file in files if file.startswith(FLOORS)]
-            changes = sum(one != another for one, another in itertools.pairwise(own))
-            print(
-                f"{carrier}: {len(own)} own calls in {len(set(own))} modules, {changes} changes of module;"
-                f" {len(files)} calls of Python functions"
-            )
-        connection.close()
+    for carrier in ACCOUNTS:
+        for _round in range(WARM_UP):
+            called(application, env.token, carrier)
+        files = called(application, env.token, carrier)
+        own = [file for file in files if file.startswith(FLOORS)]
+        changes = sum(one != another for one, another in itertools.pairwise(own))
+        print(
+            f"{carrier}: {len(own)} own calls in {len(set(own))} modules, {changes} changes of module;"
+            f" {len(files)} calls of Python functions"
+        )
+    connection.close()
 
 
 def called(application: Any, token: str, carrier: str) -> list[str]:
@@ -70,4 +70,4 @@ def request(token: str, carrier: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    play(benchmark, redis=True)

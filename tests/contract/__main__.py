@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.drills.environment import Environment, environment
-from tests.drills.options import read_options
+from tests.drills.harness import read_options
 from tests.drills.shop import import_samples
 from tests.support.processes import ROOT
 
@@ -23,7 +23,7 @@ SERVICE: dict[str, object] = {"WEBHOOK_ALLOW_PRIVATE": 1}
 
 def main() -> None:
     phases = "examples,coverage,fuzzing,stateful"
-    options = read_options(__doc__, database="sqlite", examples=4000, phases=phases, seed=1)
+    options = read_options(database="sqlite", examples=4000, phases=phases, seed=1)
     is_shared = options.database == "postgresql"
     with environment(options.database, SERVICE, redis=is_shared) as env, env.served() as (port, _):
         (env.folder / "data.json").write_text(json.dumps(fill(env, port)))

@@ -5,11 +5,11 @@ label is bought over connections of their own. Attacks that granian can't hold o
 with deploy/Caddyfile.
 """
 
+import argparse
 import os
 import resource
 import signal
 import socket
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,21 +19,25 @@ from dataclasses import dataclass
 
 from config.ops.look_up_pool import LOOK_UP_THREADS
 from tests.drills import caddy
-from tests.drills.clients import percentiles
-from tests.drills.environment import Environment, environment
-from tests.drills.options import read_options
-from tests.drills.printing import counts, exit_code
+from tests.drills.environment import Environment
+from tests.drills.forks import close_connections
+from tests.drills.harness import play
+from tests.drills.printing import counts, percentiles
 from tests.drills.process import Process, peak_mb, process_tree
 from tests.drills.shop import carrier_of, import_samples, new_key, order
+from tests.drills.sql import execute
 from tests.support.http import Connection, call
 from tests.support.paths import PARCELS, SHIPMENTS
 from tests.support.processes import free_port
+from tests.support.services import redis_pid
 
 WORKERS, LIMIT = 2, 100
 THREADS = 24 + LOOK_UP_THREADS  # of a worker, which hold a connection
 LOOK_UPS, LOOK_UP_TIMEOUT_S = 200, 5.0
 MEMORY_LIMIT_MB = 300
 COOKIE = f"Cookie: csrftoken={'c' * 32}; sessionid={'a' * 32}"
+# All but this one.
+CLIENTS_OF_POSTGRESQL = "SELECT count(*) - 1 FROM pg_stat_activity WHERE backend_type = 'client backend'"
 PAGES = ("/admin/", "/admin/parcels/parcel/", "/admin/unknown")
 
 
@@ -59,17 +63,6 @@ class Target:
     def order(self) -> str:
         key = new_key()
         return self.env.buy(self.port, key, order(key, carrier_of(int(key, 16)))).outcome
-
-    @staticmethod
-    def connections() -> int:
-        """Count all clients of PostgreSQL but this one."""
-        from django.db import connection
-
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT count(*) - 1 FROM pg_stat_activity WHERE backend_type = 'client backend'")
-            found: int = cursor.fetchone()[0]
-        connection.close()
-        return found
 
     def peak_mb(self) -> float:
         """Return the largest peak of resident memory among the service's processes."""
@@ -123,12 +116,10 @@ def stalled_orders(target: Target) -> list[str]:
 
 
 def open_another_shop() -> str:
-    from django.db import connection
-
     from shops.models import AccessToken, Shop
 
     token = AccessToken.issue(shop=Shop.objects.create(id="another", name="Another"))[1]
-    connection.close()
+    close_connections()
     return token
 
 
@@ -180,7 +171,7 @@ def bursts(target: Target) -> list[str]:
         with ThreadPoolExecutor(60) as pool:
             outcomes = Counter(pool.map(lambda _: target.open_admin(), range(60)))
             outcomes += Counter(pool.map(lambda _: target.order(), range(44)))
-        connections = target.connections()
+        [[connections]] = execute(CLIENTS_OF_POSTGRESQL)
         print(f"  answered {counts(outcomes)}; {connections} connections to PostgreSQL", flush=True)
         refused = [outcome for outcome in outcomes if outcome[:3] not in {"302", "201", "502"}]  # 502: the bulkhead
         faults += [f"answered {outcome}" for outcome in refused]
@@ -190,9 +181,7 @@ def bursts(target: Target) -> list[str]:
 
 def frozen_redis(target: Target) -> list[str]:
     """1,000 look-ups of one shop while Redis is stopped, with a limit of 100."""
-    import redis
-
-    pid = int(redis.Redis.from_url(os.environ["REDIS_URL"]).info("server")["process_id"])
+    pid = redis_pid(os.environ["REDIS_URL"])
     os.kill(pid, signal.SIGSTOP)
     try:
         with ThreadPoolExecutor(16) as pool:
@@ -230,15 +219,12 @@ def attack(name: str, env: Environment, number: str, *, through_caddy: bool) -> 
         return [f"{name}: {fault}" for fault in ATTACKS[name](Target(env, port, process, number))]
 
 
-def main() -> None:
-    options = read_options(__doc__, chosen=ATTACKS, through_caddy=False)
+def drill(env: Environment, options: argparse.Namespace) -> list[str]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    with environment("postgresql", {}, redis=True) as env:
-        number = import_samples(1)[0]["trackingId"]
-        names = options.chosen or list(ATTACKS)
-        faults = [fault for name in names for fault in attack(name, env, number, through_caddy=options.through_caddy)]
-        sys.exit(exit_code(faults))
+    number = import_samples(1)[0]["trackingId"]
+    names = options.chosen or list(ATTACKS)
+    return [fault for name in names for fault in attack(name, env, number, through_caddy=options.through_caddy)]
 
 
 if __name__ == "__main__":
-    main()
+    play(drill, redis=True, chosen=ATTACKS, through_caddy=False)

@@ -5,12 +5,15 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+
+from django.db import connection
+from django.utils import timezone
 
 from carriers.sandbox.routes import urls
 from tests.drills.process import Process
@@ -20,6 +23,8 @@ from tests.support.http import Answer, call
 from tests.support.paths import SHIPMENTS
 from tests.support.processes import ROOT, free_port
 from tests.support.services import ENVIRONMENT, migrated_postgresql, redis_server
+
+Ask = Callable[..., tuple[int, Any]]  # path and body, none for a GET; status and body
 
 
 class Environment:
@@ -42,17 +47,6 @@ class Environment:
     def postmaster(self) -> int:
         """The process id of PostgreSQL."""
         return int((self.folder / "pg" / "postmaster.pid").read_text().split()[0])
-
-    @staticmethod
-    def write_to_disk() -> None:
-        """Let PostgreSQL write as in production, which tests leave out."""
-        from django.db import connection
-
-        with connection.cursor() as cursor:
-            for setting in ("fsync", "full_page_writes"):
-                cursor.execute(f"ALTER SYSTEM SET {setting} = on")
-            cursor.execute("SELECT pg_reload_conf()")
-        connection.close()
 
     @contextmanager
     def setting(self, variables: dict[str, str]) -> Iterator[None]:
@@ -93,6 +87,15 @@ class Environment:
     def ask(self, port: int, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         """Send a request of the shop's over a connection of its own."""
         return call(port, method, path, body, self.bearer | headers)
+
+    def asking(self, port: int) -> "Ask":
+        """Return a function that sends requests of the shop's to a port, and returns the status and the body."""
+
+        def ask(path: str, body: Any = None) -> tuple[int, Any]:
+            answer = self.ask(port, "GET" if body is None else "POST", path, body)
+            return answer.status, answer.body
+
+        return ask
 
     def buy(self, port: int, key: str, body: dict[str, Any], **headers: str) -> Answer:
         return self.ask(port, "POST", SHIPMENTS, body, **{"Idempotency-Key": key} | headers)
@@ -159,9 +162,6 @@ class Environment:
     @staticmethod
     def end_pauses() -> None:
         """Let the minutes pass that the reconciliation waits before it takes up the same purchase again."""
-        from django.db import connection
-        from django.utils import timezone
-
         from labels.models import UNFINISHED, ShippingLabel
 
         now = timezone.now()
@@ -173,9 +173,8 @@ class Environment:
 @contextmanager
 def environment(database: str, settings: dict[str, object], *, redis: bool = False) -> Iterator[Environment]:
     """Start everything but the service; `settings` are environment variables."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM ends the drill's processes, too
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="drill-", ignore_cleanup_errors=True)))
+        folder = temporary_folder(stack)
         sandbox_port = free_port()
         set_variables(folder, sandbox_settings(sandbox_port))
         if database == "postgresql":
@@ -188,6 +187,12 @@ def environment(database: str, settings: dict[str, object], *, redis: bool = Fal
         os.environ.update({name: str(value) for name, value in settings.items()})
         stack.enter_context(sandbox(folder, sandbox_port))
         yield Environment(folder, sandbox_port, open_shop())
+
+
+def temporary_folder(stack: ExitStack) -> Path:
+    """Make a folder for a drill, whose processes SIGTERM ends, too."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="drill-", ignore_cleanup_errors=True)))
 
 
 def set_variables(folder: Path, carriers: dict[str, str]) -> None:
@@ -215,9 +220,9 @@ def sandbox_settings(port: int) -> dict[str, str]:
     return urls(f"http://127.0.0.1:{port}")
 
 
-def tracking_settings(port: int) -> dict[str, object]:
-    """Return the settings that send questions about parcels to `tests.drills.tracking_stub`."""
-    url = f"http://127.0.0.1:{port}"
+def tracking_settings() -> dict[str, object]:
+    """Return the settings that send questions about parcels to `tests.drills.tracking_stub`, at a free port."""
+    url = f"http://127.0.0.1:{free_port()}"
     return {"ALPHA_TRACKING_URL": f"{url}/alpha", "BETA_TRACKING_URL": f"{url}/beta"}
 
 

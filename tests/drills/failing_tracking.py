@@ -5,24 +5,23 @@ order labels while both tracking services hang, answer HTML, 429 or garbage, eac
 `TRACKING_PACE` makes it the `--seconds` of a phase. In the end tracking recovers by itself.
 """
 
+import argparse
 import sys
 import time
-from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from tests.drills.clients import Clients, Sample, percentiles
-from tests.drills.environment import Environment, environment, tracking_settings
+from tests.drills.environment import Environment, tracking_settings
 from tests.drills.forks import close_connections
-from tests.drills.options import read_options
-from tests.drills.printing import counts, exit_code
+from tests.drills.harness import play
+from tests.drills.load import Clients, Record
+from tests.drills.printing import counts, percentiles
 from tests.drills.process import Process
 from tests.drills.shop import SHOP
 from tests.drills.tracking import followed, make_parcels, stub
 from tests.support.http import Answer, call
-from tests.support.processes import free_port
 from tests.support.waiting import until
 
 HOUR_S = 3600
@@ -39,49 +38,41 @@ class Phase:
     """The answers that clients got while the tracking services behaved in one way, and the calls that those got."""
 
     name: str
-    look_ups: list[Sample]
+    look_ups: list[Record]
     labels: list[Answer]
     calls: int
     oldest_due_s: float
 
     @property
     def faults(self) -> list[str]:
-        late = sum(sample.outcome != "200" for sample in self.look_ups)
+        late = sum(record.outcome != "200" for record in self.look_ups)
         failed = sum(answer.status != 201 for answer in self.labels)
         return [f"{self.name}: {late} look-ups, {failed} purchases failed"] if late or failed else []
 
     def __str__(self) -> str:
-        p50, p95, p99 = (1000 * value for value in percentiles([sample.duration_s for sample in self.look_ups]))
+        p50, p95, p99 = (1000 * value for value in percentiles([record.duration_s for record in self.look_ups]))
         bought = 1000 * percentiles([answer.duration_s for answer in self.labels])[1]
-        outcomes = counts(Counter(answer.outcome for answer in self.labels))
+        outcomes = counts(answer.outcome for answer in self.labels)
         return (
             f"{self.name:8} {len(self.look_ups):6} look-ups: p50 {p50:5.1f}, p95 {p95:5.1f}, p99 {p99:6.1f} ms;"
             f" labels: {outcomes}, p95 {bought:4.0f} ms; {self.calls:5} calls, oldest due {self.oldest_due_s:4.0f} s"
         )
 
 
-def main() -> None:
-    options = read_options(__doc__, seconds=30.0)
-    port = free_port()
-    settings = tracking_settings(port) | {
-        "ALPHA_TRACKING_RATE": 50,
-        "BETA_TRACKING_RATE": 50,
-        "TRACKING_PACE": HOUR_S / options.seconds,
-    }
-    with environment("postgresql", settings, redis=True) as env:
-        faults = drill(env, port, options.seconds)
-    print(f"{len(faults)} faults")
-    sys.exit(exit_code(faults))
+def settings(options: argparse.Namespace) -> dict[str, object]:
+    rates = {"ALPHA_TRACKING_RATE": 50, "BETA_TRACKING_RATE": 50}
+    return tracking_settings() | rates | {"TRACKING_PACE": HOUR_S / options.seconds}
 
 
-def drill(env: Environment, stub_port: int, seconds: float) -> list[str]:
+def drill(env: Environment, options: argparse.Namespace) -> list[str]:
+    seconds: float = options.seconds
     base = datetime.now(UTC).replace(microsecond=0) - timedelta(days=2)
     make_parcels(SHOP, PARCELS, base)
     numbers = [f"{'XU' if number % 2 else '6A'}{number:011}" for number in range(PARCELS)]
     faults: list[str] = []
     with ExitStack() as stack:
         # The journeys last until the tracking services are well again.
-        stack.enter_context(stub(env, stub_port, base, step_s=seconds * len(PHASES) / 8))
+        stub_port = stack.enter_context(stub(env, base, step_s=seconds * len(PHASES) / 8))
         port, _ = stack.enter_context(env.served(workers=2))
         stack.enter_context(Process([sys.executable, "manage.py", "work"], env.variables, env.folder / "work.log"))
         pool = stack.enter_context(ProcessPoolExecutor(2))
@@ -136,4 +127,4 @@ def labels_in_flight() -> int:
 
 
 if __name__ == "__main__":
-    main()
+    play(drill, settings, redis=True, seconds=30.0)

@@ -6,6 +6,8 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
+from django.db import connections
+
 FORKS = multiprocessing.get_context("fork")
 
 
@@ -31,6 +33,4 @@ class Child:
 
 def close_connections() -> None:
     """Close this process's connections to the database: a forked process would share them."""
-    from django.db import connections
-
     connections.close_all()

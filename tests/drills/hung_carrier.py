@@ -5,7 +5,7 @@ labels, while a carrier or the storage accepts connections and stays silent. It 
 after, and the label clients' answers.
 """
 
-import sys
+import argparse
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,11 +14,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from django.db import connection
+
 from tests.drills.audit import Audit
-from tests.drills.clients import Clients, Sample, percentiles
-from tests.drills.environment import Environment, bucket_settings, environment
-from tests.drills.options import read_options
-from tests.drills.printing import exit_code
+from tests.drills.environment import Environment, bucket_settings
+from tests.drills.harness import play
+from tests.drills.load import Clients, Record
+from tests.drills.printing import percentiles
 from tests.drills.process import metered
 from tests.drills.shop import SHOP
 from tests.support.http import Answer
@@ -48,13 +50,13 @@ SLACK_S = 6.0
 class LookUps:
     """The look-ups of one phase; times in seconds."""
 
-    samples: list[Sample]
+    samples: list[Record]
     seconds: float
     cpu_s: float
 
     @property
     def answered(self) -> float:
-        return sum(sample.outcome == "200" for sample in self.samples) / len(self.samples)
+        return sum(record.outcome == "200" for record in self.samples) / len(self.samples)
 
     @property
     def rate(self) -> float:
@@ -67,11 +69,11 @@ class LookUps:
 
     @property
     def percentiles_ms(self) -> list[float]:
-        return [1000 * value for value in percentiles([sample.duration_s for sample in self.samples])]
+        return [1000 * value for value in percentiles([record.duration_s for record in self.samples])]
 
     def __str__(self) -> str:
         p50, p95, p99 = self.percentiles_ms
-        slowest = 1000 * max(sample.duration_s for sample in self.samples)
+        slowest = 1000 * max(record.duration_s for record in self.samples)
         return (
             f"{self.answered:8.2%} {self.rate:7.0f}/s {p50:8.1f} {p95:8.1f} {p99:8.1f} "
             f"{slowest:8.1f} ms {self.cpu_ms:7.2f} ms"
@@ -133,26 +135,18 @@ def is_unavailable(answer: Answer) -> bool:
     return answer.status == 502 and answer.outcome.endswith("_UNAVAILABLE")
 
 
-def main() -> None:
-    options = read_options(
-        __doc__, seconds=15.0, threads=24, concurrency=4, clients=LABEL_CLIENTS, what=("each", *TITLES)
-    )
-    faults = []
-    with environment("postgresql", {}, redis=True) as env:
-        numbers = load_parcels()
-        for what in [options.what] if options.what in TITLES else TITLES:
-            run = Run(TITLES[what], options.threads, options.concurrency, options.clients)
-            drill(env, numbers, what, run, options.seconds)
-            run.show()
-            faults += run.faults
-    print(f"\n{len(faults)} faults")
-    sys.exit(exit_code(faults))
+def play_each(env: Environment, options: argparse.Namespace) -> list[str]:
+    faults, numbers = [], load_parcels()
+    for what in [options.what] if options.what in TITLES else TITLES:
+        run = Run(TITLES[what], options.threads, options.concurrency, options.clients)
+        drill(env, numbers, what, run, options.seconds)
+        run.show()
+        faults += run.faults
+    return faults
 
 
 def load_parcels() -> list[str]:
     """Load the parcels to look up; return their tracking numbers."""
-    from django.db import connection
-
     from tests.benchmarks import parcels
 
     parcels.load_parcels(SHOP, PARCELS)
@@ -203,8 +197,6 @@ def look_ups(pool: Executor, numbers: list[str], server: int, clients: Clients) 
 
 
 def count_rows() -> int:
-    from django.db import connection
-
     from labels.models import ShippingLabel
 
     count: int = ShippingLabel.objects.count()
@@ -223,4 +215,5 @@ def storage_settings(what: str) -> Iterator[dict[str, str]]:
 
 
 if __name__ == "__main__":
-    main()
+    what = ("each", *TITLES)
+    play(play_each, redis=True, seconds=15.0, threads=24, concurrency=4, clients=LABEL_CLIENTS, what=what)

@@ -10,7 +10,6 @@ process. It works with podman and docker.
 import json
 import os
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,11 +20,11 @@ from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 from tests.drills.containers import Engine
-from tests.drills.environment import sandbox, sandbox_settings
-from tests.drills.options import read_options
+from tests.drills.environment import sandbox, sandbox_settings, temporary_folder
+from tests.drills.harness import read_options
 from tests.drills.printing import say, timed
 from tests.drills.process import Process
-from tests.drills.shop import ACCOUNTS, SENDER, SHOP, order
+from tests.drills.shop import SHOP, open_shop_by_commands, order
 from tests.support.deployment import ROOT, Service, compose_services, deployed
 from tests.support.http import Answer, call
 from tests.support.paths import PARCELS, SHIPMENTS
@@ -104,17 +103,6 @@ def in_shell(engine: Engine, shell: Service, script: str) -> str:
     return done.stdout.strip()
 
 
-def open_shop(run: Callable[..., str]) -> str:
-    """Make a shop that buys with the image's commands; return its token."""
-    equal("create_shop", run("create_shop", "Drill", "--id", SHOP), SHOP)
-    run("set_sender_address", SHOP, "-", stdin=json.dumps(SENDER))
-    for carrier, (account, password) in ACCOUNTS.items():
-        contract = ["--account-number", account, "--password-stdin", "--all-products"]
-        run("configure_carrier", SHOP, carrier, *contract, stdin=password)
-    say("import_parcels", run("import_parcels", SHOP, "-", stdin=SAMPLES.read_text()))
-    return run("create_token", SHOP)
-
-
 def wait_until_healthy(engine: Engine, service: Service, name: str) -> None:
     """Run the deployment's own health check until it passes."""
     until(lambda: engine.try_run("exec", name, *service.health_command()).returncode == 0)
@@ -177,14 +165,16 @@ def check_work(engine: Engine, service: Service) -> None:
 
 def drill(engine: Engine) -> None:
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="drill-", ignore_cleanup_errors=True)))
+        folder = temporary_folder(stack)
         services = compose_services(secrets(), start_servers(folder, stack))
         engine.options += ["--volume", f"{folder / 'pg'}:/run/postgresql"]
         service, migrate = services["service"], services["migrate"]
         check_image(engine, service)
         with timed("migrate"):
             engine.run(migrate, *migrate.command()[1])
-        token = open_shop(partial(engine.run, service))
+        run = partial(engine.run, service)
+        token = open_shop_by_commands(run)
+        say("import_parcels", run("import_parcels", SHOP, "-", stdin=SAMPLES.read_text()))
         say("", "from compose.yaml")
         check_service(engine, service, token)
         check_work(engine, services["work"])
@@ -194,11 +184,7 @@ def drill(engine: Engine) -> None:
         equal("parcels on the carrier's ledger", len(ledger), 4)
 
 
-def main() -> None:
-    options = read_options(__doc__, image="parcel-service", engine="podman", options="")
+if __name__ == "__main__":
+    options = read_options(image="parcel-service", engine="podman", options="")
     drill(Engine(options.engine, options.image, options.options))
     print("all checks passed")
-
-
-if __name__ == "__main__":
-    main()

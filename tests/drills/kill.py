@@ -8,6 +8,7 @@ the sandbox's ledger is compared with the table and with what the API shows. `--
 carrier's only ones, of purchase and cancellation.
 """
 
+import argparse
 import subprocess
 import sys
 import threading
@@ -18,12 +19,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context
 
+from django.core.management import call_command
+
 from tests.drills.audit import FIGURES, Audit, AuditResult
-from tests.drills.environment import Environment, environment
+from tests.drills.environment import Environment
 from tests.drills.forks import close_connections
+from tests.drills.harness import play
 from tests.drills.kill_cases import CANCELLATION, Case, all_cases
-from tests.drills.options import read_options
-from tests.drills.printing import counts, exit_code, print_table
+from tests.drills.printing import counts, print_table
 from tests.drills.shop import new_key
 from tests.support.http import Answer, call
 from tests.support.paths import SHIPMENTS
@@ -41,14 +44,10 @@ SETTINGS: dict[str, object] = {
 GRANIAN_BATCH = 8  # purchases that one kill of granian interrupts
 
 
-def main() -> None:
-    both, names = ("both", "alpha", "beta"), ("both", "sqlite", "postgresql")
-    servers = ("forking", "granian")
-    options = read_options(__doc__, rounds=125, carrier=both, database=names, server=servers, points="")
+def settings(options: argparse.Namespace) -> dict[str, object]:
     if options.database == "both":
         sys.exit(drill_both_databases())
-    carriers = ["alpha", "beta"] if options.carrier == "both" else [options.carrier]
-    sys.exit(exit_code(drill(options.database, carriers, options.rounds, options.server, options.points)))
+    return SETTINGS
 
 
 def drill_both_databases() -> int:
@@ -58,14 +57,14 @@ def drill_both_databases() -> int:
     return max(codes)
 
 
-def drill(database: str, carriers: list[str], rounds: int, server: str, points: str = "") -> list[str]:
+def drill(env: Environment, options: argparse.Namespace) -> list[str]:
     """Kill the service and print the results; return the faults."""
-    started_s = time.monotonic()
-    with environment(database, SETTINGS) as env:
-        print(f"\n{database}, {server}: {rounds} interruptions at each point", flush=True)
-        run = Run(env, rounds, GRANIAN_BATCH if server == "granian" else 1)
-        cases = [case for carrier in carriers for case in all_cases(carrier, with_reconciling=run.batch == 1)]
-        total = run.interrupted([case for case in cases if is_chosen(case, points)])
+    started_s, database, server = time.monotonic(), options.database, options.server
+    print(f"\n{database}, {server}: {options.rounds} interruptions at each point", flush=True)
+    run = Run(env, options.rounds, GRANIAN_BATCH if server == "granian" else 1)
+    carriers = ["alpha", "beta"] if options.carrier == "both" else [options.carrier]
+    cases = [case for carrier in carriers for case in all_cases(carrier, with_reconciling=run.batch == 1)]
+    total = run.interrupted([case for case in cases if is_chosen(case, options.points)])
     print(f"\n{database}: {run.kills} kills in {time.monotonic() - started_s:.0f} s; {total}", flush=True)
     return total.faults
 
@@ -229,8 +228,6 @@ class Run:
 
 def reconcile_in_two_processes() -> None:
     """Run the command in two processes at once, forked from this one, which has imported everything."""
-    from django.core.management import call_command
-
     close_connections()
     context = get_context("fork")
     processes = [context.Process(target=call_command, args=["reconcile_labels"]) for _ in range(2)]
@@ -242,4 +239,5 @@ def reconcile_in_two_processes() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    names, both, servers = ("both", "sqlite", "postgresql"), ("both", "alpha", "beta"), ("forking", "granian")
+    play(drill, settings, rounds=125, carrier=both, database=names, server=servers, points="")

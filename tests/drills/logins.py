@@ -7,7 +7,6 @@ network of its own, with ever new user names. It prints the look-ups before, dur
 
 import argparse
 import secrets
-import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -16,10 +15,10 @@ from functools import partial
 from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlencode
 
-from tests.drills.environment import environment
+from tests.drills.environment import Environment
+from tests.drills.harness import play
 from tests.drills.hung_carrier import LEAD_S, WORKERS, LookUps, flat_out, load_parcels, look_up_clients, look_ups
-from tests.drills.options import read_options
-from tests.drills.printing import counts, exit_code
+from tests.drills.printing import counts
 
 GUESSERS = 60
 TIMES_SLOWER = 2  # than before, at most: look-ups' p95
@@ -28,26 +27,23 @@ CSRF_TOKEN = "a" * 32
 PLACES = {"one address": "192.0.2.1", "60 networks": "10.{}.0.1"}
 
 
-def main() -> None:
-    options = read_options(__doc__, seconds=20.0, pace=0.5, path=LOGIN)
-    with environment("postgresql", {"TRUSTED_PROXIES": 1}, redis=True) as env:
-        numbers = load_parcels()
-        with env.served(workers=WORKERS) as (port, process), ProcessPoolExecutor(2) as pool:
-            clients = look_up_clients(env, port, options.seconds)
-            look_up = partial(look_ups, pool, numbers, process.popen.pid)
-            look_up(flat_out(clients, LEAD_S))  # each thread connects to the database
-            phases = {"before": look_up(clients)}
-            show("before", phases["before"])
-            for place, address in PLACES.items():
-                guesses = pool.submit(guess_all, port, options, address)
-                time.sleep(LEAD_S)
-                phases[place] = look_up(clients)
-                show(place, phases[place], guesses.result())
-            phases["after"] = look_up(clients)
-            show("after", phases["after"])
+def drill(env: Environment, options: argparse.Namespace) -> list[str]:
+    numbers = load_parcels()
+    with env.served(workers=WORKERS) as (port, process), ProcessPoolExecutor(2) as pool:
+        clients = look_up_clients(env, port, options.seconds)
+        look_up = partial(look_ups, pool, numbers, process.popen.pid)
+        look_up(flat_out(clients, LEAD_S))  # each thread connects to the database
+        phases = {"before": look_up(clients)}
+        show("before", phases["before"])
+        for place, address in PLACES.items():
+            guesses = pool.submit(guess_all, port, options, address)
+            time.sleep(LEAD_S)
+            phases[place] = look_up(clients)
+            show(place, phases[place], guesses.result())
+        phases["after"] = look_up(clients)
+        show("after", phases["after"])
     faults = [f"{name}: look-ups' p95 is more than twice what it was" for name in PLACES if is_slow(phases, name)]
-    faults += [f"{name}: look-ups were not all answered" for name, phase in phases.items() if phase.answered < 1]
-    sys.exit(exit_code(faults))
+    return faults + [f"{name}: look-ups were not all answered" for name, phase in phases.items() if phase.answered < 1]
 
 
 def is_slow(phases: dict[str, LookUps], name: str) -> bool:
@@ -91,4 +87,4 @@ def guess(port: int, options: argparse.Namespace, address: str, until: float) ->
 
 
 if __name__ == "__main__":
-    main()
+    play(drill, {"TRUSTED_PROXIES": 1}, redis=True, seconds=20.0, pace=0.5, path=LOGIN)

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.drills.edges.acts import is_possible
-from tests.drills.options import read_options
-from tests.drills.printing import exit_code, print_table
+from tests.drills.harness import finish, read_options
+from tests.drills.printing import print_table
 from tests.support.processes import ROOT
 
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "node_modules", "__pycache__", ".*_cache")
@@ -222,18 +222,17 @@ MUTANTS = [
 ]
 
 
-def main() -> None:
-    names = read_options(__doc__, chosen=[mutant.name for mutant in MUTANTS]).chosen
-    chosen = [mutant for mutant in MUTANTS if is_chosen(mutant, names)]
+def play_all(names: list[str]) -> list[str]:
+    """Play the mutants; return those that survive."""
     rows, survivors = [], []
-    for mutant in chosen:
+    for mutant in (each for each in MUTANTS if is_chosen(each, names)):
         started_s = time.monotonic()
         fault = caught(mutant)
         survivors += [] if fault else [f"{mutant.name}: {mutant.act} did not notice"]
         rows.append([mutant.name, mutant.act, mutant.database, f"{time.monotonic() - started_s:.0f} s", fault])
         print(f"{mutant.name}: {fault or 'NOT CAUGHT'}", flush=True)
     print_table(["mutant", "act", "database", "time", "first fault"], rows)
-    sys.exit(exit_code(survivors))
+    return survivors
 
 
 def is_chosen(mutant: Mutant, names: list[str]) -> bool:
@@ -264,4 +263,4 @@ def copied_tree() -> Iterator[Path]:
 
 
 if __name__ == "__main__":
-    main()
+    finish(play_all(read_options(chosen=[mutant.name for mutant in MUTANTS]).chosen))

@@ -4,18 +4,18 @@ Half of them have something changed that may be refused. A check that refuses wh
 calls ok what is refused is a miss; there are neither in the sandbox, whose world does not change between the two.
 """
 
+import argparse
 import random
-import sys
 from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 
 from carriers.products import PARIS, PRODUCTS
 from carriers.sandbox.pickup_points import POINTS
-from tests.drills.environment import environment
-from tests.drills.options import read_options
-from tests.drills.printing import exit_code, say
-from tests.drills.random_orders import Ask, Generator
+from tests.drills.environment import Ask, Environment
+from tests.drills.harness import play
+from tests.drills.printing import say
+from tests.drills.random_orders import Generator
 from tests.support.paths import SHIPMENTS
 
 Json = dict[str, Any]
@@ -107,20 +107,14 @@ def run(ask: Ask, orders: int, seed: int) -> tuple[Counter[str], list[str]]:
     return ends, faults
 
 
-def main() -> None:
-    options = read_options(__doc__, orders=2_000, seed=30)
-    with environment("sqlite", {}) as env, env.served() as (port, _):
-
-        def ask(path: str, body: Json) -> tuple[int, Json]:
-            answer = env.ask(port, "POST", path, body)
-            return answer.status, answer.body
-
-        ends, faults = run(ask, options.orders, options.seed)
+def drill(env: Environment, options: argparse.Namespace) -> list[str]:
+    with env.served() as (port, _):
+        ends, faults = run(env.asking(port), options.orders, options.seed)
     for end, count in sorted(ends.items()):
         say(end, f"{count:,}")
     say("false alarms, misses, other words", len(faults))
-    sys.exit(exit_code(faults))
+    return faults
 
 
 if __name__ == "__main__":
-    main()
+    play(drill, orders=2_000, seed=30, database="sqlite")

@@ -4,29 +4,29 @@ For each scenario it prints what the clients were answered during the outage, an
 and the ledger and the table after ``reconcile_labels``.
 """
 
+import argparse
+import os
 import shutil
 import signal
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from tests.drills.audit import Audit, AuditResult
-from tests.drills.environment import Environment, bucket_settings, environment
-from tests.drills.options import read_options
-from tests.drills.printing import counts, exit_code, say
-from tests.drills.process import Process
-from tests.drills.shop import carrier_of, new_key, order
+from django.db import connection
+
+from tests.drills.audit import AuditResult
+from tests.drills.environment import Environment, bucket_settings
+from tests.drills.harness import play
+from tests.drills.orders import Orders
+from tests.drills.printing import counts, say
 from tests.support.http import Answer
 from tests.support.processes import free_port
 from tests.support.proxies import silent_server
-from tests.support.services import redis_executable, wait_for_redis
+from tests.support.services import redis_pid, redis_server
 
 TIMEOUT_S, MARGIN_S = 4.0, 8.0
 SETTLE_S = TIMEOUT_S + MARGIN_S
@@ -43,72 +43,50 @@ SLOW = {"fault": "slow", "delay_s": SLOW_S}
 MOMENTS_S = (0.0, 0.02, 0.05, 0.1, 0.5, SLOW_S)
 KEYS = 12
 BOUGHT = {"201", "201 replayed"}
-Keys = dict[str, list[Answer]]
+UNSTORED = BOUGHT | {"500 LABEL_STORAGE_UNAVAILABLE"}
 
 
-def main() -> None:
-    options = read_options(__doc__, chosen=SCENARIOS, database="postgresql")
+def drill(env: Environment, options: argparse.Namespace) -> list[str]:
     possible = [name for name in SCENARIOS if options.database == "postgresql" or name not in POSTGRESQL_ONLY]
-    faults: list[str] = []
-    with environment(options.database, SETTINGS) as env:
-        for name in options.chosen or possible:
-            faults += SCENARIOS[name](env)
-    print(f"{options.database}: {len(faults)} faults")
-    sys.exit(exit_code(faults))
+    return [fault for name in options.chosen or possible for fault in SCENARIOS[name](env)]
 
 
-def ask(env: Environment, port: int, keys: Keys) -> str:
-    """Order with all keys at once; return the outcomes."""
-    with ThreadPoolExecutor(len(keys)) as pool:
-        answers = list(pool.map(partial(ask_once, env, port, keys), keys))
-    return counts(Counter(answer.outcome for answer in answers))
+def outcomes(answers: list[Answer]) -> str:
+    return counts(answer.outcome for answer in answers)
 
 
-def ask_once(env: Environment, port: int, keys: Keys, key: str) -> Answer:
-    answer = env.buy(port, key, order(key, carrier_of(int(key[-1], 16))))
-    keys[key].append(answer)
-    return answer
+def with_slowest(answers: list[Answer]) -> str:
+    return f"{outcomes(answers)}; slowest answer {max(answer.duration_s for answer in answers):.1f} s"
 
 
-def new_keys(count: int = KEYS) -> Keys:
-    return {new_key(): [] for _ in range(count)}
-
-
-def slowest(keys: Keys) -> str:
-    return f"slowest answer {max(answers[-1].duration_s for answers in keys.values()):.1f} s"
-
-
-def settle(env: Environment, port: int, keys: Keys, *, expected: set[str]) -> list[str]:
+def settle(orders: Orders, port: int, *, expected: set[str]) -> list[str]:
     """Let the clients retry, reconcile, and let them retry again; return the faults."""
-    say("retried", ask(env, port, keys))
-    time.sleep(TIMEOUT_S + MARGIN_S + 0.5)
-    env.reconcile()
-    say("retried after the reconciliation", ask(env, port, keys))
-    audit = Audit(env)
-    result = audit.keys(keys)
+    say("retried", outcomes(orders.send_all(port)))
+    time.sleep(SETTLE_S + 0.5)
+    orders.env.reconcile()
+    say("retried after the reconciliation", outcomes(orders.send_all(port)))
+    result = orders.audited()
     say("ledger and table", result)
-    unexpected = Counter(
-        answer.outcome for answers in keys.values() for answer in answers if answer.outcome not in expected
-    )
-    return [*result.faults, *audit.unrecorded().faults, *(f"{count} x {what}" for what, count in unexpected.items())]
+    unexpected = Counter(answer.outcome for answer in orders.unexpected(expected))
+    return [*result.faults, *(f"{count} x {what}" for what, count in unexpected.items())]
 
 
 def folder_gone(env: Environment) -> list[str]:
     """Replace the folder of the PDFs by a file."""
     print("storage down: the local folder can't be written to")
-    keys, reconciled = new_keys(), new_keys()
+    orders, reconciled = Orders(env, KEYS), Orders(env, KEYS)
+    everyone = Orders(env).join(orders, reconciled)
     with env.served() as (port, _):
         shutil.rmtree(env.labels_dir, ignore_errors=True)
         env.labels_dir.write_text("no folder")
-        say("during", ask(env, port, keys | reconciled))
-        answers = [ask_once(env, port, keys, key) for key in keys]
-        say("retried, still down", counts(Counter(answer.outcome for answer in answers)))
+        say("during", outcomes(everyone.send_all(port)))
+        say("retried, still down", outcomes(orders.send_all(port, orders.bodies, 1)))
         env.reconcile()
         env.labels_dir.unlink()
-        say("retried, storage back", ask(env, port, keys))
+        say("retried, storage back", outcomes(orders.send_all(port)))
         env.reconcile()
-        say("never retried, reconciled", Audit(env).keys(reconciled))
-        return settle(env, port, keys | reconciled, expected=BOUGHT | {"500 LABEL_STORAGE_UNAVAILABLE"})
+        say("never retried, reconciled", reconciled.audited())
+        return settle(everyone, port, expected=UNSTORED)
 
 
 def bucket_refused(env: Environment) -> list[str]:
@@ -123,33 +101,31 @@ def bucket_silent(env: Environment) -> list[str]:
 
 
 def bucket_down(env: Environment, endpoint: int) -> list[str]:
-    keys = new_keys()
+    orders = Orders(env, KEYS)
     with env.setting(bucket_settings(endpoint)), env.served() as (port, _):
-        say("during", f"{ask(env, port, keys)}; {slowest(keys)}")
+        say("during", with_slowest(orders.send_all(port)))
     with env.served() as (port, _):
-        return settle(env, port, keys, expected=BOUGHT | {"500 LABEL_STORAGE_UNAVAILABLE"})
+        return settle(orders, port, expected=UNSTORED)
 
 
 def beta_down(env: Environment) -> list[str]:
     """Let beta answer with a page of its gateway for a third of the time after which an order settles itself."""
     print("beta answers 503 with HTML, to four processes, a third as long as its orders wait")
-    keys: Keys = {}
+    everyone = Orders(env)
     with env.served(workers=4) as (port, _), env.faults({"fault": "html503", "carrier": "beta"}):
         ends_at = time.monotonic() + SETTLE_S / 3
         while time.monotonic() < ends_at:
-            some: Keys = {f"{new_key()[:-1]}0": [] for _ in range(KEYS)}  # of beta
-            keys |= some
-            ask(env, port, some)
-    say("during", counts(Counter(answer.outcome for answers in keys.values() for answer in answers)))
+            orders = Orders(env, KEYS, "beta")
+            everyone.join(orders)
+            orders.send_all(port)
+    say("during", outcomes(everyone.seen))
     time.sleep(SETTLE_S + 1)
     env.reconcile()
-    return unsettled(Audit(env).keys(keys))
+    return unsettled(everyone.audited())
 
 
 def unsettled(result: AuditResult) -> list[str]:
     """Return the orders of beta that are held, that hold a key, or whose end no event tells."""
-    from django.db import connection
-
     from labels.models import LabelState, ShippingLabel
     from shops.webhooks.models import WebhookEvent
 
@@ -169,14 +145,14 @@ def database_down(mode: str, pause_s: float, title: str, env: Environment) -> li
     faults = []
     for moment_s in MOMENTS_S:
         print(f"PostgreSQL {title}, {moment_s} s into the purchases")
-        keys = new_keys()
+        orders, warm = Orders(env, KEYS), Orders(env, 4)
         with env.served() as (port, _):
-            ask(env, port, warm := new_keys(4))
+            warm.send_all(port)
             with env.faults(SLOW), later(moment_s, lambda: restart(env, mode, pause_s)):
-                say("during", f"{ask(env, port, keys)}; {slowest(keys)}")
+                say("during", with_slowest(orders.send_all(port)))
             time.sleep(1)
             expected = BOUGHT | {"500", "409 IDEMPOTENCY_KEY_IN_PROGRESS", "502 BETA_OUTCOME_UNKNOWN"}
-            faults += settle(env, port, keys | warm, expected=expected)
+            faults += settle(orders.join(warm), port, expected=expected)
     return faults
 
 
@@ -195,39 +171,31 @@ def redis_gone(env: Environment) -> list[str]:
     """Kill Redis while purchases run, and start it again."""
     print("Redis killed during the purchases")
     path = env.folder / "counter.sock"
-    keys, without, after = new_keys(), new_keys(), new_keys()
+    orders, without, after = (Orders(env, KEYS) for _ in range(3))
     with ExitStack() as stack:
-        server = stack.enter_context(redis(env, path))
-        stack.enter_context(env.setting({"REDIS_URL": f"unix://{path}"}))
+        url = stack.enter_context(redis_server(path))
+        stack.enter_context(env.setting({"REDIS_URL": url}))
         port, _ = stack.enter_context(env.served())
-        with env.faults(SLOW), later(0.5, server.kill):
-            say("during", ask(env, port, keys))
-        say("without Redis", f"{ask(env, port, without)}; {slowest(without)}")
-        stack.enter_context(redis(env, path))
-        say("with Redis again", ask(env, port, after))
-        return settle(env, port, keys | without | after, expected=BOUGHT)
-
-
-@contextmanager
-def redis(env: Environment, path: Path) -> Iterator[Process]:
-    command = [redis_executable(), "--port", "0", "--unixsocket", str(path), "--save", "", "--appendonly", "no"]
-    with Process(command, env.variables, env.folder / "redis.log") as process:
-        wait_for_redis(f"unix://{path}")
-        yield process
+        with env.faults(SLOW), later(0.5, partial(os.kill, redis_pid(url), signal.SIGKILL)):
+            say("during", outcomes(orders.send_all(port)))
+        say("without Redis", with_slowest(without.send_all(port)))
+        stack.enter_context(redis_server(path))
+        say("with Redis again", outcomes(after.send_all(port)))
+        return settle(orders.join(without, after), port, expected=BOUGHT)
 
 
 def terminated(env: Environment) -> list[str]:
     """Send SIGTERM while purchases run: granian answers them, and takes no new ones."""
     print("SIGTERM during the purchases")
-    keys = new_keys()
+    orders = Orders(env, KEYS)
     with env.faults(SLOW), env.served() as (port, process):
-        with later(0.5, lambda: process.popen.send_signal(signal.SIGTERM)):
-            say("during", ask(env, port, keys))
+        with later(0.5, process.popen.terminate):
+            say("during", outcomes(orders.send_all(port)))
         started_s = time.monotonic()
         process.popen.wait(30)
         say("the server ended after", f"{time.monotonic() - started_s:.1f} s, with {process.popen.returncode}")
     with env.served() as (port, _):
-        return settle(env, port, keys, expected=BOUGHT)
+        return settle(orders, port, expected=BOUGHT)
 
 
 @contextmanager
@@ -256,4 +224,4 @@ POSTGRESQL_ONLY = ("restart", "crash", "away")
 
 
 if __name__ == "__main__":
-    main()
+    play(drill, SETTINGS, chosen=SCENARIOS, database="postgresql")

@@ -5,8 +5,8 @@ there and with several weights and days. Each point that is returned is bought t
 customer who lives elsewhere in the country. It prints how many were bought, and which were refused or misrouted.
 """
 
+import argparse
 import random
-import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -15,14 +15,14 @@ from urllib.parse import urlencode
 
 from carriers.products import PARIS, PRODUCTS
 from carriers.sandbox.pickup_points import POINTS
-from tests.drills.environment import environment
-from tests.drills.options import read_options
-from tests.drills.printing import exit_code, say
+from tests.drills.environment import Ask, Environment
+from tests.drills.harness import play
+from tests.drills.printing import say
+from tests.drills.shop import SENDER
 from tests.support.paths import POINTS as PATH
 from tests.support.paths import SHIPMENTS
 
 Json = dict[str, Any]
-Send = Callable[[str, str, Json | None], tuple[int, Json]]  # method, path and body; status and body
 WEIGHTS_KG = (0.4, 4.9, 12.0, 19.5, 29.0)
 PHONES = {
     "BE": "+32470112233",
@@ -30,15 +30,6 @@ PHONES = {
     "ES": "+34612098712",
     "NL": "+31612098712",
     "LU": "+352621098712",
-}
-SENDER = {
-    "firstName": "Atelier",
-    "lastName": "Nord",
-    "address1": "12 rue du Port",
-    "city": "Lille",
-    "zip": "59000",
-    "countryCode": "FR",
-    "phone": "+33320001122",
 }
 BOOKS = {"description": "Books", "quantity": 1, "unitValue": 10, "weight": 0.1, "hsCode": "490199"}
 FRENCH = "+33699001122"
@@ -92,16 +83,16 @@ def order_to(query: Json, point: Json, number: int) -> Json:
     }
 
 
-def run(send: Send, misrouted: Callable[[], int], searches: int, purchases: int, seed: int) -> tuple[int, list[str]]:
+def run(ask: Ask, misrouted: Callable[[], int], searches: int, purchases: int, seed: int) -> tuple[int, list[str]]:
     """Search and buy; return how many were bought, and what is wrong."""
     rng, bought, faults = random.Random(seed), 0, list[str]()
     for _, query in zip(range(searches), queries(rng), strict=False):
-        status, answer = send("GET", f"{PATH}?{urlencode(query)}", None)
+        status, answer = ask(f"{PATH}?{urlencode(query)}")
         if status != 200:
             faults.append(f"{query}: {status} {answer}")
             continue
         for point in rng.sample(answer["data"], min(purchases, len(answer["data"]))):
-            status, label = send("POST", SHIPMENTS, order_to(query, point, bought))
+            status, label = ask(SHIPMENTS, order_to(query, point, bought))
             bought += status == 201
             if status != 201:
                 faults.append(f"{query} {point['pickupPointCode']}: {label.get('message')}")
@@ -110,22 +101,16 @@ def run(send: Send, misrouted: Callable[[], int], searches: int, purchases: int,
     return bought, faults
 
 
-def main() -> None:
-    options = read_options(__doc__, searches=400, purchases=25, seed=29)
-    with environment("sqlite", {"RATE_LIMIT": "1000000/60s"}) as env, env.served() as (port, _):
+def drill(env: Environment, options: argparse.Namespace) -> list[str]:
+    def misrouted() -> int:
+        return sum(row["misrouted"] for row in env.ledger())
 
-        def send(method: str, path: str, body: Json | None) -> tuple[int, Json]:
-            answer = env.ask(port, method, path, body)
-            return answer.status, answer.body
-
-        def misrouted() -> int:
-            return sum(row["misrouted"] for row in env.ledger())
-
-        bought, faults = run(send, misrouted, options.searches, options.purchases, options.seed)
+    with env.served() as (port, _):
+        bought, faults = run(env.asking(port), misrouted, options.searches, options.purchases, options.seed)
     say("points bought to", f"{bought:,}")
     say("refused or misrouted", len(faults))
-    sys.exit(exit_code(faults))
+    return faults
 
 
 if __name__ == "__main__":
-    main()
+    play(drill, searches=400, purchases=25, seed=29, database="sqlite")

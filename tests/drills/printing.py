@@ -1,11 +1,10 @@
-"""Tables, figures, counts and faults, printed for people."""
+"""Tables, figures, counts and percentiles, printed for people."""
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-
-FAULTS_SHOWN = 20
+from statistics import quantiles
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -30,13 +29,19 @@ def timed(title: str) -> Iterator[None]:
     say(title, f"{time.monotonic() - started_s:6.1f} s")
 
 
-def counts(outcomes: Counter[str]) -> str:
-    """Format outcomes as ``3 x 201, 1 x 409``."""
-    return ", ".join(f"{count} x {outcome}" for outcome, count in sorted(outcomes.items())) or "-"
+def did(title: str, act: Callable[[], object]) -> None:
+    """Do something; print what it returns and how long it took."""
+    started_s = time.monotonic()
+    done = act()
+    say(title, f"{done} in {time.monotonic() - started_s:.2f} s")
 
 
-def exit_code(faults: list[str]) -> int:
-    """Print the first faults; return the exit code of a drill that found these."""
-    for fault in faults[:FAULTS_SHOWN]:
-        print(f"  FAULT {fault}")
-    return 1 if faults else 0
+def counts(outcomes: Iterable[str]) -> str:
+    """Format outcomes, counted or to be counted, as ``3 x 201, 1 x 409``."""
+    return ", ".join(f"{count} x {outcome}" for outcome, count in sorted(Counter(outcomes).items())) or "-"
+
+
+def percentiles(values: list[float]) -> tuple[float, float, float]:
+    """Return the 50th, 95th and 99th."""
+    cuts = quantiles(values * 2 if len(values) == 1 else values, n=100, method="inclusive")
+    return cuts[49], cuts[94], cuts[98]

@@ -4,20 +4,18 @@ Each is ordered through the API of a running service. What the carriers' ledger 
 and which field is named, is what `tests.drills.order_oracle` says. It prints how many were bought, refused and wrong.
 """
 
+import argparse
 import random
-import sys
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from tests.drills.environment import environment
-from tests.drills.options import read_options
+from tests.drills.environment import Ask, Environment
+from tests.drills.harness import play
 from tests.drills.order_oracle import LABEL_ID, ORACLES, Expected, Json
-from tests.drills.printing import exit_code, say
+from tests.drills.printing import say
 from tests.support.http import call
 from tests.support.paths import SHIPMENTS
-
-Ask = Callable[[str, Json], tuple[int, Json]]  # path and body; status and body
 
 LETTERS = "abcdefghijklmnoprstuvwxyzABCDEFGHIJKLMNOPRSTUVWXYZ0123456789éèçüñÉŒœßŁłØø"
 MARKS = (
@@ -219,25 +217,19 @@ def run(ask: Ask, received: Callable[[str], list[Json]], orders: int, seed: int)
     return ends, faults
 
 
-def main() -> None:
-    options = read_options(__doc__, orders=2_000, seed=25, database="sqlite")
-    with environment(options.database, {}) as env, env.served() as (port, _):
+def drill(env: Environment, options: argparse.Namespace) -> list[str]:
+    def received(label_id: str) -> list[Json]:
+        rows = call(env.sandbox_port, "GET", f"/ledger?reference={label_id}").body
+        paths = [f"/ledger/parcel?tracking_number={row['tracking_number']}" for row in rows]
+        return [call(env.sandbox_port, "GET", path).body["request"] for path in paths]
 
-        def ask(path: str, body: Json) -> tuple[int, Json]:
-            answer = env.ask(port, "POST", path, body)
-            return answer.status, answer.body
-
-        def received(label_id: str) -> list[Json]:
-            rows = call(env.sandbox_port, "GET", f"/ledger?reference={label_id}").body
-            paths = [f"/ledger/parcel?tracking_number={row['tracking_number']}" for row in rows]
-            return [call(env.sandbox_port, "GET", path).body["request"] for path in paths]
-
-        ends, faults = run(ask, received, options.orders, options.seed)
+    with env.served() as (port, _):
+        ends, faults = run(env.asking(port), received, options.orders, options.seed)
     for end, count in sorted(ends.items()):
         say(end, f"{count:,}")
     say("differences from the oracle", len(faults))
-    sys.exit(exit_code(faults))
+    return faults
 
 
 if __name__ == "__main__":
-    main()
+    play(drill, orders=2_000, seed=25, database="sqlite")

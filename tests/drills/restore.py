@@ -7,13 +7,12 @@ must bring back exactly the transactions that were committed before the moment.
 
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 from tests.drills import settlement
-from tests.drills.options import read_options
-from tests.drills.printing import exit_code, say, timed
+from tests.drills.harness import finish, read_options
+from tests.drills.printing import say, timed
 from tests.labels.backups import DRILL_TIMEOUT_S, ask, backed_up, hand_over, programs, recovered, restore
 from tests.support.services import postgresql
 
@@ -53,16 +52,11 @@ def time_restore(folder: Path, gigabytes: float) -> list[str]:
     return [] if found == expected else [f"{expected} transactions before the moment, restored {found}"]
 
 
-def main() -> None:
-    options = read_options(__doc__, labels=200, gigabytes=1.0)
+if __name__ == "__main__":
+    options = read_options(labels=200, gigabytes=1.0)
     faults = settlement.drill(options.labels) if options.labels else []
     if options.gigabytes:
         with tempfile.TemporaryDirectory(prefix="drill-", ignore_cleanup_errors=True) as name:
             os.environ["XDG_RUNTIME_DIR"] = name
             faults += time_restore(Path(name), options.gigabytes)
-    print(f"{len(faults)} faults")
-    sys.exit(exit_code(faults))
-
-
-if __name__ == "__main__":
-    main()
+    finish(faults)

@@ -12,8 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from io import StringIO
@@ -26,8 +25,9 @@ from django.db import connection
 
 from tests.drills.audit import Audit
 from tests.drills.environment import Environment, environment
+from tests.drills.orders import Orders
 from tests.drills.printing import counts, say
-from tests.drills.shop import ACCOUNTS, RECIPIENT, SHOP, carrier_of, new_key, order
+from tests.drills.shop import ACCOUNTS, RECIPIENT, SHOP, carrier_of
 from tests.labels.backups import ask, backed_up, check, hand_over, postgresql_program, recovered, restore
 from tests.support.http import Answer
 from tests.support.paths import SHIPMENTS
@@ -49,31 +49,26 @@ EMAIL = "%s@mail.example"
 OF = 10  # of so many labels, the first two are cancelled and the next two's customers erased: one of each carrier
 
 
-class Shop:
-    """The orders by their keys, and all answers to each."""
+class Shop(Orders):
+    """The orders of a shop, each for a customer of its own."""
+
+    port = 0
 
     def __init__(self, env: Environment) -> None:
-        self.env = env
-        self.port = 0
-        self.orders: dict[str, dict[str, Any]] = {}
-        self.answers: dict[str, list[Answer]] = {}
+        super().__init__(env)
         self.erased: set[str] = set()
 
     def buy(self, count: int) -> list[str]:
         """Order labels, some at once; return their keys."""
-        keys = [new_key() for _ in range(count)]
-        for number, key in enumerate(keys):
-            customer = RECIPIENT | {"email": EMAIL % key}
-            self.orders[key] = order(key, carrier_of(number), destinationAddress=customer)
-        self.send(keys)
+        keys = [self.add(carrier_of(number)) for number in range(count)]
+        for key in keys:
+            self.bodies[key]["destinationAddress"] = RECIPIENT | {"email": EMAIL % key}
+        self.ends(keys)
         return keys
 
-    def send(self, keys: Sequence[str]) -> list[str]:
+    def ends(self, keys: Iterable[str]) -> list[str]:
         """Send orders, for the first time or again; return the outcomes, with the label's id if there is one."""
-        with ThreadPoolExecutor(UNDER_WAY) as pool:
-            answers = list(pool.map(lambda key: self.env.buy(self.port, key, self.orders[key]), keys))
-        for key, answer in zip(keys, answers, strict=True):
-            self.answers.setdefault(key, []).append(answer)
+        answers = self.send_all(self.port, keys, UNDER_WAY)
         return [f"{answer.outcome} {answer.body.get('id', '')}" for answer in answers]
 
     @property
@@ -96,7 +91,7 @@ class Shop:
 
     def told(self) -> dict[str, tuple[str, Any, str]]:
         """Retrieve each label and repeat its order: what is said, without what each answer has of its own."""
-        again = dict(zip(self.labels, self.send(list(self.labels)), strict=True))
+        again = dict(zip(self.labels, self.ends(self.labels), strict=True))
         retrieved = {key: self.ask("GET", label_id) for key, label_id in self.labels.items()}
         own = {"labelUrl": "", "timestamp": ""}
         return {key: (answer.outcome, answer.body | own, again[key]) for key, answer in retrieved.items()}
@@ -115,7 +110,7 @@ def drill(count: int) -> list[str]:
                 shop.cancel([key for number, key in enumerate(keys) if number % OF in (0, 1)])
                 shop.erase([key for number, key in enumerate(keys) if number % OF in (2, 3)])
             told = shop.told()
-            assert len(told) == len(shop.orders), "an order was not answered with a label"
+            assert len(told) == len(shop.bodies), "an order was not answered with a label"
             unstored, unanswered = bought_without_label(shop)
             process.stop()
         owner = (env.folder / "pg").stat()
@@ -195,9 +190,7 @@ def compared(shop: Shop, told: dict[str, Any], unstored: list[str], unanswered: 
         now = shop.told()
         again = {row["tracking_number"] for row in env.ledger()} - made
         without_row = Audit(env).without_row()
-        outcomes = [
-            counts(Counter(each.rpartition(" ")[0] for each in shop.send(keys))) for keys in (unanswered, unstored)
-        ]
+        outcomes = [counts(each.rpartition(" ")[0] for each in shop.ends(keys)) for keys in (unanswered, unstored)]
         process.stop()
     lost = [key for key, said in told.items() if now[key] != said]
     result = Audit(env).keys({key: seen for key, seen in shop.answers.items() if key not in shop.erased})

@@ -1,11 +1,17 @@
 """The drills' shop, which buys labels from both carriers: its data and its orders."""
 
+import json
 import secrets
 import time
+from collections.abc import Callable
 from typing import Any
 
 import django
+import orjson
 from django.core.management import call_command
+from django.db import connections
+
+from carriers.products import PRODUCTS as CATALOGUE
 
 SHOP = "drill"
 SENDER = {
@@ -49,7 +55,6 @@ def pickup(carrier: str) -> dict[str, str]:
 def open_shop() -> str:
     """Make the tables, the shop and its contracts; return a token."""
     django.setup()
-    from django.db import connections
 
     from shops.models import AccessToken, Shop
 
@@ -62,9 +67,18 @@ def open_shop() -> str:
     return token
 
 
+def open_shop_by_commands(run: Callable[..., str]) -> str:
+    """Make a shop that buys; return its token. `run` runs a command with its `stdin`, and returns the output."""
+    assert run("create_shop", "Drill", "--id", SHOP) == SHOP
+    run("set_sender_address", SHOP, "-", stdin=json.dumps(SENDER))
+    for carrier, (account, password) in ACCOUNTS.items():
+        contract = ["--account-number", account, "--password-stdin", "--all-products"]
+        run("configure_carrier", SHOP, carrier, *contract, stdin=password)
+    return run("create_token", SHOP)
+
+
 def add_contract(shop: Any, carrier: str) -> Any:
     """Add a contract for all products of a carrier."""
-    from carriers.products import PRODUCTS as CATALOGUE
     from shops.contracts.models import CarrierContract
 
     account, password = ACCOUNTS[carrier]
@@ -77,9 +91,6 @@ def add_contract(shop: Any, carrier: str) -> Any:
 
 def import_samples(count: int) -> list[dict[str, Any]]:
     """Import sample parcels into the shop; return them as imported."""
-    import orjson
-    from django.db import connections
-
     from parcels.importing.reading import ParcelImport
     from parcels.samples import sample_parcels
 

@@ -5,27 +5,29 @@ random moments. Before that one process follows the same journeys undisturbed. T
 parcels afterwards, and counts the calls that the carriers got.
 """
 
+import argparse
+import logging
 import random
 import sys
 import time
 from bisect import bisect_left
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from urllib.parse import urlsplit
 
-from tests.drills.environment import Environment, environment, tracking_settings
+import orjson
+from django.db.models.functions import Now
+
+from tests.drills.environment import Environment, tracking_settings
 from tests.drills.forks import Child, close_connections
-from tests.drills.options import read_options
-from tests.drills.printing import exit_code
+from tests.drills.harness import play
 from tests.drills.process import Process
 from tests.drills.shop import SHOP, add_contract
 from tests.support.http import call
-from tests.support.processes import free_port
 from tests.support.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 RATE = 5.0  # a second for each carrier, which two processes would exceed
 # A kill every 0.78 s of each of two processes, and the steps of the longest journey.
@@ -44,46 +46,46 @@ WINDOWS_S = (1.0, 10.0)
 END_TIMEOUT_S = 300
 
 
-def main() -> None:
-    options = read_options(__doc__, kills=500, parcels=400, step_s=3.0, database="postgresql")
-    port = free_port()
-    settings = SETTINGS | tracking_settings(port) | {"TRACKING_PACE": PACE / options.step_s}
-    with environment(options.database, settings) as env:
-        base = datetime.now(UTC).replace(microsecond=0) - timedelta(days=2)
-        make_parcels(OTHER_SHOP, options.parcels, base)
-        with stub(env, port, base, step_s=options.step_s):
-            undisturbed(env)
-            expected = known_of(OTHER_SHOP)
-        make_parcels(SHOP, options.parcels, base)
-        with stub(env, port, base, step_s=max(options.step_s, options.kills / KILLS_A_SECOND / STEPS)):
-            started_s = time.monotonic()
-            kill_at_random(options.kills)
-            took_s = time.monotonic() - started_s
-            undisturbed(env)
-            calls = call(port, "GET", "/calls").body
-        faults = compare(expected, known_of(SHOP)) + too_many(calls)
-        total = sum(map(len, calls.values()))
-        print(f"{options.database}: {options.kills} kills in {took_s:.0f} s, {options.parcels} parcels, {total} calls")
-    print(f"{len(faults)} faults")
-    sys.exit(exit_code(faults))
+def settings(options: argparse.Namespace) -> dict[str, object]:
+    return SETTINGS | tracking_settings() | {"TRACKING_PACE": PACE / options.step_s}
+
+
+def drill(env: Environment, options: argparse.Namespace) -> list[str]:
+    base = datetime.now(UTC).replace(microsecond=0) - timedelta(days=2)
+    make_parcels(OTHER_SHOP, options.parcels, base)
+    with stub(env, base, step_s=options.step_s):
+        undisturbed(env)
+        expected = known_of(OTHER_SHOP)
+    make_parcels(SHOP, options.parcels, base)
+    with stub(env, base, step_s=max(options.step_s, options.kills / KILLS_A_SECOND / STEPS)) as port:
+        started_s = time.monotonic()
+        kill_at_random(options.kills)
+        took_s = time.monotonic() - started_s
+        undisturbed(env)
+        calls = call(port, "GET", "/calls").body
+    faults = compare(expected, known_of(SHOP)) + too_many(calls)
+    total = sum(map(len, calls.values()))
+    print(f"{options.database}: {options.kills} kills in {took_s:.0f} s, {options.parcels} parcels, {total} calls")
+    return faults
 
 
 @contextmanager
-def stub(env: Environment, port: int, base: datetime | None = None, **steps: float) -> "Iterator[None]":
-    """Start the carriers, with all journeys at their beginning; `steps` are the stub's options."""
+def stub(env: Environment, base: datetime | None = None, **steps: float) -> Iterator[int]:
+    """Start the carriers of `tracking_settings`, with all journeys at their beginning; `steps` are the stub's options.
+
+    Yield their port.
+    """
+    port = int(urlsplit(env.variables["ALPHA_TRACKING_URL"]).port or 0)
     command = [sys.executable, "-m", "tests.drills.tracking_stub", "--port", str(port)]
     command += ["--base", base.isoformat()] if base else []
     command += [word for name, step in steps.items() for word in (f"--{name.replace('_', '-')}", str(step))]
     with Process(command, env.variables, env.folder / "stub.log") as process:
         process.wait_until_listening(port)
-        yield
+        yield port
 
 
 def make_parcels(shop_id: str, count: int, base: datetime) -> None:
     """Import parcels of both carriers, created an hour before their first event, and let them be due."""
-    import orjson
-    from django.db.models.functions import Now
-
     from parcels.importing.reading import ParcelImport
     from parcels.models import TrackingNumber
     from shops.models import Shop
@@ -133,8 +135,6 @@ def kill_at_random(count: int) -> None:
 
 
 def work() -> None:
-    import logging
-
     from config.ops import worker
 
     logging.disable()
@@ -186,4 +186,4 @@ def too_many(calls: dict[str, list[float]]) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    play(drill, settings, kills=500, parcels=400, step_s=3.0, database="postgresql")

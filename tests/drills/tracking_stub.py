@@ -14,7 +14,7 @@ from zlib import crc32
 
 from tests.carriers.support.servers import http, serving
 from tests.carriers.support.tracking import ASKED_NUMBER, history
-from tests.drills.options import read_options
+from tests.drills.harness import read_options
 
 # Codes in the order they come; a last one that nobody lists stands for what is new.
 JOURNEYS = {
@@ -85,7 +85,7 @@ class Stub:
 
 
 def main() -> None:
-    options = read_options(__doc__, port=0, base="", step_s=5.0, step_asks=0)
+    options = read_options(port=0, base="", step_s=5.0, step_asks=0)
     base = datetime.fromisoformat(options.base) if options.base else datetime.now(UTC) - timedelta(days=2)
     with serving(Stub(base, options.step_s, options.step_asks).play, port=options.port):
         Event().wait()

@@ -10,29 +10,28 @@ No request may be refused or cut off, every label must be found, every order bou
 may log an error. HEAD gets columns and, concurrently, an index for three tables in use. It needs caddy and unshare.
 """
 
-import argparse
-import json
 import os
-import signal
 import subprocess
 import sys
-import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import django
 import orjson
-from django.db import connection
 
 from tests.drills import caddy
-from tests.drills.audit import Audit
-from tests.drills.environment import Environment, sandbox, sandbox_settings, set_variables
-from tests.drills.printing import exit_code, print_table
-from tests.drills.shop import ACCOUNTS, SENDER, SHOP
+from tests.drills.environment import Environment, sandbox, sandbox_settings, set_variables, temporary_folder
+from tests.drills.harness import finish, read_options
+from tests.drills.load import slowest_s
+from tests.drills.printing import print_table
+from tests.drills.shop import ACCOUNTS, SHOP, open_shop_by_commands
+from tests.drills.sql import execute
 from tests.drills.systemd import Systemd
-from tests.drills.turns import Load
+from tests.drills.turns import Turns
 from tests.drills.versions import check_out_changed, extract, git, manage, migrations, version_before
 from tests.support.http import call
 from tests.support.processes import free_port
@@ -59,7 +58,7 @@ class Drill:
         if not migrations(folder / "srv").items() <= migrations(folder / "checkout").items():
             sys.exit(f"HEAD has not all migrations of {commit} as they were: the two can't share a database")
         self.env = self.start_servers(stack)
-        self.load = Load(self.env, import_samples(folder / "srv"))
+        self.load = Turns(self.env, import_samples(folder / "srv"))
         self.systemd = Systemd(folder, stack, self.serve_both)
         units = folder / "srv" / "deploy" / "systemd"
         subprocess.run(f"cp -r {units}/parcel-* {folder}/units/", shell=True, check=True)
@@ -83,7 +82,8 @@ class Drill:
         )
         stack.enter_context(sandbox(self.folder, sandbox_port))
         django.setup()
-        return Environment(self.folder, sandbox_port, open_shop(self.folder / "srv"))
+        manage(self.folder / "srv", "migrate", "--verbosity", "0")
+        return Environment(self.folder, sandbox_port, open_shop_by_commands(partial(manage, self.folder / "srv")))
 
     def provide_release(self) -> None:
         """Put HEAD where the script would install it, with this run's packages."""
@@ -129,42 +129,29 @@ class Drill:
 
     def faults(self) -> Iterator[str]:
         """Print the answers and the purchases; yield what is wrong."""
-        phases = dict.fromkeys(phase for phase, _ in self.load.answers)
-        rows = [(phase, [self.load.answers[phase, good] for good in GOOD]) for phase in phases]
+        answers = Counter((each.phase, f"{each.kind} {each.outcome}") for each in self.load.records)
+        phases = dict.fromkeys(phase for phase, _ in answers)
+        rows = [(phase, [answers[phase, good] for good in GOOD]) for phase in phases]
         rows.append(("all", [sum(column) for column in zip(*(counted for _, counted in rows), strict=True)]))
         waits = [f"{self.longest_ms(phase, 'look-up')}, {self.longest_ms(phase, 'order')}" for phase in phases]
         table = [[phase, *counted, wait] for (phase, counted), wait in zip(rows, [*waits, ""], strict=True)]
         print_table(["phase", *GOOD, "longest look-up, order (ms)"], table)
-        for (phase, what), count in self.load.answers.items():
+        for (phase, what), count in answers.items():
             if what not in GOOD:
                 yield f"{phase}: {count} x {what}"
-        audit = Audit(self.env)
-        result, unrecorded = audit.keys(self.load.keys), audit.unrecorded()
-        print(f"  {result}; {unrecorded.unknown_to_us} in the ledger alone")
-        yield from [*result.faults, *unrecorded.faults, *writers(), *self.systemd.faults, *self.systemd.errors()]
+        result = self.load.orders.audited()
+        print(f"  {result}")
+        yield from [*result.faults, *writers(), *self.systemd.faults, *self.systemd.errors()]
 
     def longest_ms(self, phase: str, what: str) -> int:
-        return round(1000 * self.load.longest_s[phase, what])
+        return round(1000 * slowest_s(self.load.of(what, phase)))
 
 
 def writers() -> list[str]:
     """Print how many labels each version wrote; return a fault unless both did."""
-    with connection.cursor() as cursor:
-        cursor.execute(FILLED)
-        counts = dict(cursor.fetchall())
+    counts = dict(execute(FILLED))
     print(f"  written by 0.1.0: {counts.get(False, 0)}, by HEAD: {counts.get(True, 0)}")
     return [] if len(counts) == 2 else ["one version wrote no label"]
-
-
-def open_shop(folder: Path) -> str:
-    """Make the tables, the shop and its contracts with a version's own commands; return a token."""
-    manage(folder, "migrate", "--verbosity", "0")
-    manage(folder, "create_shop", "Drill", "--id", SHOP)
-    manage(folder, "set_sender_address", SHOP, "-", stdin=json.dumps(SENDER).encode())
-    for carrier, (account, password) in ACCOUNTS.items():
-        options = ["--account-number", account, "--password-stdin", "--all-products"]
-        manage(folder, "configure_carrier", SHOP, carrier, *options, stdin=password.encode())
-    return manage(folder, "create_token", SHOP)
 
 
 def import_samples(folder: Path) -> list[str]:
@@ -172,29 +159,19 @@ def import_samples(folder: Path) -> list[str]:
     from parcels.samples import sample_parcels
 
     samples = list(sample_parcels(SAMPLES, now_ms=time.time_ns() // 1_000_000))
-    manage(folder, "import_parcels", SHOP, "-", stdin=b"\n".join(map(orjson.dumps, samples)))
+    manage(folder, "import_parcels", SHOP, "-", stdin=b"\n".join(map(orjson.dumps, samples)).decode())
     return [sample["trackingId"] for sample in samples]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.upgrade", description=__doc__)
-    parser.add_argument("--from", dest="commit", default=version_before(), help="by default %(default)s")
-    parser.add_argument("--rounds", type=int, default=1, help="how often to go there and back, before the last upgrade")
-    parser.add_argument("--seconds", type=float, default=8, help="of each phase in which nothing changes")
-    parser.add_argument("--install", action=argparse.BooleanOptionalAction, default=True, help="HEAD's packages, anew")
-    options = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM ends the drill's processes, too
+if __name__ == "__main__":
+    # By default HEAD's packages are installed anew.
+    options = read_options(**{"from": version_before()}, rounds=1, seconds=8.0, install=True)
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="drill-", ignore_cleanup_errors=True)))
-        print(f"from {options.commit} to HEAD and back", flush=True)
-        drill = Drill(options.commit, folder, stack, options.seconds)
+        folder, commit = temporary_folder(stack), vars(options)["from"]
+        print(f"from {commit} to HEAD and back", flush=True)
+        drill = Drill(commit, folder, stack, options.seconds)
         if not options.install:
             drill.provide_release()
         drill.run(options.rounds)
         faults = list(drill.faults())
-        print(f"{len(faults)} faults")
-        sys.exit(exit_code(faults))
-
-
-if __name__ == "__main__":
-    main()
+    finish(faults)

@@ -84,9 +84,11 @@ def check_out_changed(folder: Path) -> None:
     git(*who, "commit", "--quiet", "--message", "Changed tables", folder=folder)
 
 
-def manage(folder: Path, *words: str, stdin: bytes = b"") -> str:
+def manage(folder: Path, *words: str, stdin: str = "") -> str:
     """Run a command of a version; return what it printed."""
     command = [str(folder / ".venv/bin/python"), "manage.py", *words]
     with (folder.parent / "commands.log").open("ab") as log:
-        done = subprocess.run(command, cwd=folder, input=stdin, stdout=subprocess.PIPE, stderr=log, check=True)
-    return done.stdout.decode().strip()
+        done = subprocess.run(
+            command, cwd=folder, input=stdin, text=True, stdout=subprocess.PIPE, stderr=log, check=True
+        )
+    return done.stdout.strip()

@@ -11,7 +11,7 @@ from labels.models import ShippingLabel
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
 from tests.drills import order_trials, random_orders
-from tests.drills.random_orders import Ask
+from tests.drills.environment import Ask
 from tests.labels.conftest import Sandbox, assert_coded
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import ACCOUNT, Json, order, post, weighing

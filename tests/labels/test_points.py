@@ -289,14 +289,14 @@ def test_a_point_that_another_process_showed_is_bought_to(buyer: Caller, sandbox
 
 
 def test_each_point_that_is_shown_is_bought_to(buyer: Caller, sandbox: Sandbox) -> None:
-    def send(method: str, path: str, body: Any) -> tuple[int, dict[str, Any]]:
+    def ask(path: str, body: Any = None) -> tuple[int, dict[str, Any]]:
         response = buyer.get(path) if body is None else post(buyer, body)
         return response.status_code, response.json()
 
     def misrouted() -> int:
         return sum(parcel.is_misrouted for parcel in sandbox.made())
 
-    bought, faults = run(send, misrouted, searches=24, purchases=1, seed=29)
+    bought, faults = run(ask, misrouted, searches=24, purchases=1, seed=29)
     assert faults == []
     assert bought > 15
 

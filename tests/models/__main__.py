@@ -15,14 +15,14 @@ from collections import Counter
 from itertools import count
 from pathlib import Path
 
-from tests.drills.options import read_options
+from tests.drills.harness import read_options
 from tests.models.playing import counted
 
 
 def main() -> int:
     first = time.time_ns() % 10**6
     sizes = {"minutes": 10.0, "steps": 20, "stories": 200, "seed": first}
-    options = read_options(__doc__, chosen=["label", "parcel"], database="sqlite", as_found=False, **sizes)
+    options = read_options(chosen=["label", "parcel"], database="sqlite", as_found=False, **sizes)
     folder = Path(tempfile.mkdtemp())
     ends_at = time.monotonic() + 60 * options.minutes
     for seed in count(options.seed):

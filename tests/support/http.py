@@ -34,7 +34,8 @@ class Answer:
             return "no answer"
         if self.status == 201:
             return "201 replayed" if "idempotent-replayed" in self.headers else "201"
-        return f"{self.status} {self.body.get('code', '')}".strip()
+        code = self.body.get("code", "") if isinstance(self.body, dict) else ""  # a search's is a list
+        return f"{self.status} {code}".strip()
 
 
 class Connection:

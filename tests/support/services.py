@@ -173,3 +173,10 @@ def answers(url: str) -> bool:
     with suppress(redis.RedisError), redis.Redis.from_url(url) as client:
         return bool(client.ping())
     return False
+
+
+def redis_pid(url: str) -> int:
+    """Return the process id of a Redis."""
+    with redis.Redis.from_url(url) as client:
+        found: Any = client.info("server")
+        return int(found["process_id"])

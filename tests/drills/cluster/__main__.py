@@ -12,27 +12,22 @@ import argparse
 import itertools
 import os
 import shutil
-import signal
 import sys
-import tempfile
 import time
 from contextlib import ExitStack
-from pathlib import Path
 
 import psycopg
 
-from tests.drills.audit import Audit
 from tests.drills.cluster.database import NAME, DatabaseCluster, binaries
 from tests.drills.cluster.hosts import Host, haproxy
-from tests.drills.cluster.load import KINDS, Load
+from tests.drills.cluster.load import Rates, paths_of
 from tests.drills.cluster.scenarios import SCENARIOS, System
-from tests.drills.environment import Environment, environment
-from tests.drills.options import read_options
-from tests.drills.printing import counts, exit_code
+from tests.drills.environment import environment, temporary_folder
+from tests.drills.harness import finish, read_options
+from tests.drills.orders import Orders
 from tests.drills.shop import import_samples
 from tests.labels.buckets import SERVER as S3_SERVER
 from tests.labels.buckets import s3_server
-from tests.support.http import Answer
 from tests.support.pooler import EXECUTABLE as PGBOUNCER
 from tests.support.pooler import pgbouncer
 from tests.support.processes import free_port
@@ -44,35 +39,20 @@ LEAD_S = 3.0  # load before a scenario begins
 RATE = 100.0
 
 
-def main() -> None:
-    options = read_options(__doc__, chosen=SCENARIOS, rate=RATE, orders="1")
-    check_programs()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM ends the drill's processes, too
-    started_at = time.monotonic()
-    with ExitStack() as stack:
-        system, port = set_up(stack)
-        faults = drill(system, port, options)
-    print(f"\n{len(faults)} faults, {time.monotonic() - started_at:.0f} s")
-    sys.exit(exit_code(faults))
-
-
 def drill(system: System, port: int, options: argparse.Namespace) -> list[str]:
     """Run the scenarios and compare the purchases; return the faults."""
-    samples = import_samples(PARCELS)
-    numbers = [sample["trackingId"] for sample in samples]
-    orders = [sample["orderNumber"] for sample in samples]
-    keys: dict[str, list[Answer]] = {}
-    faults: list[str] = []
+    paths = paths_of(import_samples(PARCELS))
+    everyone, faults = Orders(system.env), list[str]()
     for name, order_rate in itertools.product(options.chosen or SCENARIOS, map(float, options.orders.split(","))):
-        load = Load(system.env, port, options.rate, order_rate, numbers, orders)
+        load = Rates(system.env, port, options.rate, order_rate, paths)
         play(name, system, load)
-        keys |= load.keys
+        everyone.join(load.orders)
         try:
             system.database.wait_until_healthy()
         except RuntimeError as error:  # the purchases are compared all the same
             faults.append(f"after {name}: {error}")
             break
-    return faults + settle(system.env, keys)
+    return faults + settle(everyone)
 
 
 def check_programs() -> None:
@@ -93,7 +73,7 @@ def check_programs() -> None:
 
 def set_up(stack: ExitStack) -> tuple[System, int]:
     """Start everything; return it with the service's port."""
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cluster-", ignore_cleanup_errors=True)))
+    folder = temporary_folder(stack)
     folder.chmod(0o755)  # PostgreSQL runs as another user
     say("PostgreSQL: etcd, Patroni, a primary and two replicas")
     database = DatabaseCluster(folder, stack)
@@ -136,7 +116,7 @@ def settings_of(database: DatabaseCluster, redis: RedisCluster) -> dict[str, obj
     }
 
 
-def play(name: str, system: System, load: Load) -> None:
+def play(name: str, system: System, load: Rates) -> None:
     """Run a scenario under load; print its events and the answers."""
     scenario = SCENARIOS[name]
     print(f"\n{(scenario.__doc__ or name).splitlines()[0]} {load.order_rate:g} orders a second.")
@@ -144,30 +124,29 @@ def play(name: str, system: System, load: Load) -> None:
         time.sleep(LEAD_S)
         for event in scenario(system):
             say(event)
-    for kind in KINDS:
-        tally = load.tallies[kind]
-        gap_s = tally.longest_gap_s(load.began_at, load.ended_at)
-        outcomes = counts(tally.outcomes)
-        print(f"  {kind:8} longest gap {gap_s:5.1f} s, slowest {tally.slowest_s:5.1f} s   {outcomes}", flush=True)
-    say(f"first answers to orders: {counts(load.first_answers)}; the slowest label took {load.slowest_label_s:.1f} s")
+    load.show()
 
 
-def say(what: str) -> None:
+def say(what: object) -> None:
     print(f"  {what}", flush=True)
 
 
-def settle(env: Environment, keys: dict[str, list[Answer]]) -> list[str]:
+def settle(orders: Orders) -> list[str]:
     """Let the leases expire, reconcile and compare; return the faults."""
     print("\nafter the reconciliation")
     time.sleep(CARRIER_TIMEOUT_S + MARGIN_S + 0.5)
-    env.reconcile()
-    audit = Audit(env)
-    result = audit.keys(keys)
-    say(str(result))
-    unserved = sum(answers[-1].status != 201 for answers in keys.values())
+    orders.env.reconcile()
+    result = orders.audited()
+    say(result)
+    unserved = sum(answers[-1].status != 201 for answers in orders.answers.values())
     say(f"{unserved} buyers gave up without a label")
-    return result.faults + audit.unrecorded().faults
+    return result.faults
 
 
 if __name__ == "__main__":
-    main()
+    options, started_s = read_options(chosen=SCENARIOS, rate=RATE, orders="1"), time.monotonic()
+    check_programs()
+    with ExitStack() as stack:
+        system, port = set_up(stack)
+        faults = drill(system, port, options)
+    finish(faults, started_s=started_s)

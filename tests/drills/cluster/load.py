@@ -6,94 +6,47 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
-from dataclasses import dataclass, field
-from typing import Any, Self
+from functools import partial
 from urllib.parse import quote
 
 from tests.drills.environment import Environment
-from tests.drills.shop import carrier_of, new_key, order
-from tests.support.http import Answer, Connection
+from tests.drills.load import Load, outcomes, slowest_s
+from tests.drills.printing import counts
+from tests.drills.shop import carrier_of
+from tests.support.http import Connection
 from tests.support.paths import PARCELS, SEARCH
 
-SEARCH_ORDER = f"{SEARCH}?orderName="
 KINDS = ("look-up", "search", "label")
-CLIENTS, BUYERS = 32, 800
+GOOD = {"200", "201", "201 replayed"}
+CLIENTS = 32
 CLIENT_TIMEOUT_S = 10
 # A buyer retries with the same key until it has a label or a final refusal, at most for this long.
 BUYER_TIMEOUT_S, PAUSE_S = 90, 1.0
 FINAL = {201, 400, 401, 403, 404, 422}
 
 
-@dataclass
-class Tally:
-    """Outcomes of one kind of request, and the times of the good ones."""
+class Rates(Load):
+    """The requests of one scenario: so many look-ups and searches a second, and so many orders."""
 
-    outcomes: Counter[str] = field(default_factory=Counter)
-    good_at: list[float] = field(default_factory=list)
-    slowest_s: float = 0.0
+    def __init__(
+        self, env: Environment, port: int, rate: float, order_rate: float, paths: dict[str, list[str]]
+    ) -> None:
+        super().__init__(env, *[self.get] * CLIENTS, self.order)
+        self.port, self.rate, self.order_rate, self.paths = port, rate, order_rate, paths
+        self.ticks, self.lock = itertools.count(), threading.Lock()
 
-    def add(self, outcome: str, duration_s: float, *, is_good: bool) -> None:
-        self.outcomes[outcome] += 1
-        self.slowest_s = max(self.slowest_s, duration_s)
-        if is_good:
-            self.good_at.append(time.monotonic())
-
-    def longest_gap_s(self, began_at: float, ended_at: float) -> float:
-        moments = [began_at, *(moment for moment in sorted(self.good_at) if moment < ended_at), ended_at]
-        return max(after - before for before, after in itertools.pairwise(moments))
-
-
-@dataclass
-class Load:
-    """The requests of one scenario, for parcels with these tracking numbers and order numbers."""
-
-    env: Environment
-    port: int
-    rate: float  # look-ups and searches a second
-    order_rate: float  # orders a second
-    numbers: list[str]
-    orders: list[str]
-    tallies: dict[str, Tally] = field(default_factory=lambda: {kind: Tally() for kind in KINDS})
-    # Each buyer's answers.
-    keys: dict[str, list[Answer]] = field(default_factory=dict)
-    began_at: float = 0.0
-    ended_at: float = 0.0
-
-    def __post_init__(self) -> None:
-        self.over = threading.Event()
-        self.lock = threading.Lock()
-        self.buyers = ThreadPoolExecutor(BUYERS)
-        self.bought: list[Any] = []
-
-    def __enter__(self) -> Self:
-        self.began_at = time.monotonic()
-        ticks = itertools.count()
-        self.threads = [threading.Thread(target=self.client, args=(ticks,)) for _ in range(CLIENTS)]
-        self.threads.append(threading.Thread(target=self.order))
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        """Stop, and let the buyers finish."""
-        self.over.set()
-        self.ended_at = time.monotonic()
-        for thread in self.threads:
-            thread.join()
-        wait(self.bought)
-        self.buyers.shutdown()
-
-    def client(self, ticks: Iterator[int]) -> None:
+    def get(self) -> None:
         with closing(Connection(self.port, CLIENT_TIMEOUT_S)) as connection:
-            while (tick := self.next_tick(ticks, self.rate)) is not None:
-                self.get("look-up" if tick % 25 else "search", connection)
+            while (tick := self.next_tick(self.ticks, self.rate)) is not None:
+                kind = "look-up" if tick % 25 else "search"
+                path = random.choice(self.paths[kind])
+                self.note("", kind, connection.request("GET", path, headers=self.env.bearer))
 
     def order(self) -> None:
         ticks = itertools.count()
         while (tick := self.next_tick(ticks, self.order_rate)) is not None:
-            self.bought.append(self.buyers.submit(self.buy, tick))
+            self.begin_each([partial(self.buy, tick)])
 
     def next_tick(self, ticks: Iterator[int], rate: float) -> int | None:
         """Take the next request and wait for its time; None at the end."""
@@ -102,35 +55,31 @@ class Load:
         wait_s = self.began_at + tick / rate - time.monotonic()
         return None if self.over.wait(max(0.0, wait_s)) else tick
 
-    @property
-    def first_answers(self) -> Counter[str]:
-        """Count the orders' answers before any retry."""
-        return Counter(answers[0].outcome for answers in self.keys.values())
-
-    @property
-    def slowest_label_s(self) -> float:
-        """The longest that a request for an order took that was answered with its label."""
-        answers = itertools.chain.from_iterable(self.keys.values())
-        return max((answer.duration_s for answer in answers if answer.status == 201), default=0.0)
-
-    def get(self, kind: str, connection: Connection) -> None:
-        prefix, values = (PARCELS, self.numbers) if kind == "look-up" else (SEARCH_ORDER, self.orders)
-        answer = connection.request("GET", prefix + quote(random.choice(values)), headers=self.env.bearer)
-        with self.lock:
-            outcome = str(answer.status or "no answer")
-            self.tallies[kind].add(outcome, answer.duration_s, is_good=answer.status == 200)
-
     def buy(self, tick: int) -> None:
         """Order a label, and retry with the same key, as a sensible client does."""
-        key = new_key()
-        body = order(key, carrier_of(tick))
-        seen = self.keys[key] = []
-        deadline = time.monotonic() + BUYER_TIMEOUT_S
+        key, deadline = self.orders.add(carrier_of(tick)), time.monotonic() + BUYER_TIMEOUT_S
         while True:
-            answer = self.env.buy(self.port, key, body)
-            seen.append(answer)
-            with self.lock:
-                self.tallies["label"].add(answer.outcome, answer.duration_s, is_good=answer.status == 201)
+            answer = self.note("", "label", self.orders.send(self.port, key))
             if answer.status in FINAL or time.monotonic() > deadline:
                 return
             time.sleep(float(answer.headers.get("retry-after", PAUSE_S)))
+
+    def show(self) -> None:
+        for kind in KINDS:
+            records = self.of(kind)
+            good_at = sorted(each.at for each in records if each.outcome in GOOD and each.at < self.ended_at)
+            moments = [self.began_at, *good_at, self.ended_at]
+            gap_s = max(after - before for before, after in itertools.pairwise(moments))
+            slow_s, seen = slowest_s(records), counts(outcomes(records))
+            print(f"  {kind:8} longest gap {gap_s:5.1f} s, slowest {slow_s:5.1f} s   {seen}", flush=True)
+        first = Counter(answers[0].outcome for answers in self.orders.answers.values())
+        label_s = max((answer.duration_s for answer in self.orders.seen if answer.status == 201), default=0.0)
+        print(f"  first answers to orders: {counts(first)}; the slowest label took {label_s:.1f} s", flush=True)
+
+
+def paths_of(samples: list[dict[str, str]]) -> dict[str, list[str]]:
+    """Return the paths of look-ups and searches that find these parcels."""
+    return {
+        "look-up": [PARCELS + quote(sample["trackingId"]) for sample in samples],
+        "search": [f"{SEARCH}?orderName={quote(sample['orderNumber'])}" for sample in samples],
+    }

@@ -4,38 +4,30 @@ What a clock, a gateway, a frozen process, a log that nobody reads, a carrier th
 can do to a purchase. In every act the clients ask again with their keys at every moment.
 """
 
-import sys
+import argparse
 import time
 
 from tests.drills.audit import FIGURES
 from tests.drills.edges.acts import ACTS, begin_afresh, is_possible
 from tests.drills.edges.buyers import SETTINGS
-from tests.drills.environment import Environment, environment
-from tests.drills.options import read_options
-from tests.drills.printing import exit_code, print_table
+from tests.drills.environment import Environment
+from tests.drills.harness import play
+from tests.drills.printing import print_table
 
 
-def main() -> None:
-    options = read_options(__doc__, chosen=ACTS, database="postgresql")
-    names = options.chosen or [name for name in ACTS if is_possible(name, options.database)]
-    with environment(options.database, SETTINGS) as env:
-        faults = play(env, names, options.database)
-    sys.exit(exit_code(faults))
-
-
-def play(env: Environment, names: list[str], database: str) -> list[str]:
+def drill(env: Environment, options: argparse.Namespace) -> list[str]:
     """Play the acts and print their table; return the faults."""
     rows, faults = [], []
-    for name in names:
-        print(f"{database}: {name}", flush=True)
+    for name in options.chosen or [name for name in ACTS if is_possible(name, options.database)]:
+        print(f"{options.database}: {name}", flush=True)
         started_s = time.monotonic()
         begin_afresh(env)
         result = ACTS[name](env)
         rows.append([name, *result.figures, len(result.faults), f"{time.monotonic() - started_s:.0f} s"])
         faults += [f"{name}: {fault}" for fault in result.faults]
-    print_table([database, *FIGURES, "faults", "time"], rows)
+    print_table([options.database, *FIGURES, "faults", "time"], rows)
     return faults
 
 
 if __name__ == "__main__":
-    main()
+    play(drill, SETTINGS, chosen=ACTS, database="postgresql")

@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from datetime import timedelta
 
+from django.db import connection
+from django.utils import timezone
+
 from tests.drills.audit import AuditResult
 from tests.drills.edges.carriers import gateway_answers, late_search, late_writer
 from tests.drills.edges.database import database_away, lost_row, severed
@@ -40,9 +43,6 @@ def is_possible(name: str, database: str) -> bool:
 
 def begin_afresh(env: Environment) -> None:
     """Begin an act with an empty ledger, an empty table and contracts that are older than any clock's error."""
-    from django.db import connection
-    from django.utils import timezone
-
     from labels.models import ShippingLabel
     from shops.contracts.models import CarrierContract
 

@@ -5,12 +5,10 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from itertools import cycle
-from threading import Event, Lock
+from threading import Event
 
 from tests.drills.audit import Audit, AuditResult
-from tests.drills.environment import Environment
-from tests.drills.shop import new_key, order
+from tests.drills.orders import Orders
 from tests.support.http import Answer, call
 
 TIMEOUT_S, MARGIN_S = 4.0, 2.0
@@ -29,36 +27,14 @@ PACE_S = 0.25
 CLIENTS = 4
 
 
-class Buyers:
-    """The keys of one act, by carrier, and all answers to each of them."""
-
-    def __init__(self, env: Environment, count: int, *carriers: str) -> None:
-        self.env = env
-        names = cycle(carriers or ("alpha", "beta"))
-        self.carriers = {new_key(): next(names) for _ in range(count)}
-        self.answers: dict[str, list[Answer]] = {key: [] for key in self.carriers}
-        self._lock = Lock()
-
-    def join(self, others: "Buyers") -> None:
-        """Take others' keys, with their answers."""
-        self.carriers |= others.carriers
-        self.answers |= others.answers
-
-    def ask(self, port: int, key: str, **headers: str) -> Answer:
-        answer = self.env.buy(port, key, order(key, self.carriers[key]), **headers)
-        with self._lock:
-            self.answers[key].append(answer)
-        return answer
-
-    def ask_all(self, port: int, **headers: str) -> list[Answer]:
-        with ThreadPoolExecutor(len(self.carriers)) as pool:
-            return list(pool.map(partial(self.ask, port, **headers), self.carriers))
+class Buyers(Orders):
+    """The orders of one act, whose clients persist."""
 
     @contextmanager
     def asking(self, port: int, **headers: str) -> Iterator["Future[list[Answer]]"]:
         """Order with every key while the block runs; wait for the answers after it."""
         with ThreadPoolExecutor(1) as pool:
-            yield pool.submit(partial(self.ask_all, port, **headers))
+            yield pool.submit(partial(self.send_all, port, **headers))
 
     @contextmanager
     def persisting(self, port: int) -> Iterator[None]:
@@ -69,9 +45,9 @@ class Buyers:
             while not is_over.wait(PACE_S):
                 for key in keys:
                     if not any(answer.status == 201 for answer in self.answers[key]):
-                        self.ask(port, key)
+                        self.send(port, key)
 
-        keys = list(self.carriers)
+        keys = list(self.bodies)
         with ThreadPoolExecutor(CLIENTS) as pool:
             for number in range(CLIENTS):
                 pool.submit(persist, keys[number::CLIENTS])
@@ -91,18 +67,14 @@ class Buyers:
                 time.sleep(1)
         assert 200 in outcomes, "no reconciliation came to its end"
 
-    def audited(self, port: int) -> AuditResult:
+    def asked_and_audited(self, port: int) -> AuditResult:
         """Ask once more with every key, then compare the ledger with the table."""
-        self.ask_all(port)
-        audit = Audit(self.env)
-        result = audit.keys(self.answers)
-        result.faults += audit.wrongly_shown(self.answers, port)
-        result.add(audit.unrecorded())
-        return result
+        self.send_all(port)
+        return self.audited(port)
 
     def audited_in_flight(self, port: int) -> AuditResult:
-        """Do as `audited`; also find purchases that were settled by others while their own process still made them."""
-        result, audit = self.audited(port), Audit(self.env)
+        """Do as `asked_and_audited`; also find purchases that were settled while their own process still made them."""
+        result, audit = self.asked_and_audited(port), Audit(self.env)
         rows = [row for key in self.answers for row in audit.rows[key]]
         settled = [row.id for row in rows if row.last_event == "answered_late"]
         return result.with_faults([f"{label_id}: was settled while it was bought" for label_id in settled])

@@ -23,29 +23,24 @@ ALPHA_CODE = SOAP.format(
 BETA_CODE = '{{"messages": [{{"id": "{}", "type": "ERROR", "messageContent": "Unexpected end of upstream"}}]}}'
 
 
-def answer(status: int, media_type: str, body: str) -> bytes:
-    """Return an answer that is not the carrier's."""
-    return http(body.encode(), status, media_type)
-
-
-# By carrier; the carrier itself has made the parcel each time.
+# Answers that are not the carrier's, by carrier; it has made the parcel itself each time.
 ANSWERS = {
     "alpha": [
-        answer(500, XML, FAULT.format("Read timed out")),
-        answer(500, XML, FAULT.format("Could not send Message.")),
-        answer(200, XML, FAULT.format("Read timed out")),
-        answer(502, JSON, '{"message": "Bad Gateway"}'),
-        answer(504, JSON, '{"message": "Endpoint request timed out"}'),
-        answer(200, XML, ALPHA_CODE.format(99)),
-        answer(504, XML, ALPHA_CODE.format(38)),
+        (500, XML, FAULT.format("Read timed out")),
+        (500, XML, FAULT.format("Could not send Message.")),
+        (200, XML, FAULT.format("Read timed out")),
+        (502, JSON, '{"message": "Bad Gateway"}'),
+        (504, JSON, '{"message": "Endpoint request timed out"}'),
+        (200, XML, ALPHA_CODE.format(99)),
+        (504, XML, ALPHA_CODE.format(38)),
     ],
     "beta": [
-        answer(500, JSON, '{"message": "Internal Server Error"}'),
-        answer(502, JSON, '{"error": "Bad Gateway", "message": "upstream closed"}'),
-        answer(504, JSON, '{"message": "Endpoint request timed out"}'),
-        answer(503, JSON, '{"errorCode": "503", "errorLabel": "overloaded"}'),
-        answer(400, JSON, BETA_CODE.format(99999)),
-        answer(500, JSON, BETA_CODE.format(99999)),
+        (500, JSON, '{"message": "Internal Server Error"}'),
+        (502, JSON, '{"error": "Bad Gateway", "message": "upstream closed"}'),
+        (504, JSON, '{"message": "Endpoint request timed out"}'),
+        (503, JSON, '{"errorCode": "503", "errorLabel": "overloaded"}'),
+        (400, JSON, BETA_CODE.format(99999)),
+        (500, JSON, BETA_CODE.format(99999)),
     ],
 }
 
@@ -83,19 +78,19 @@ assert SETTLE_S < LATE_SEARCH_S
 
 def gateway_answers(env: Environment, carrier: str) -> AuditResult:
     """Let a gateway answer in the carrier's place when the carrier has made the parcel: the outcome is unknown."""
-    total, faults = Buyers(env, 0), []
+    total, faults = Buyers(env), []
     unknown = f"502 {carrier.upper()}_OUTCOME_UNKNOWN"
     with gateway(env.sandbox_port) as before, env.setting(through(before.port)), env.forking_server() as port:
-        for answer in ANSWERS[carrier]:
+        for status, media_type, body in ANSWERS[carrier]:
             buyers = Buyers(env, 3, carrier)
-            before.answer = answer
-            given = {each.outcome for each in buyers.ask_all(port)}
-            faults += [f"{answer.decode()!r} is answered as {each}" for each in given - {unknown}]
+            before.answer = http(body.encode(), status, media_type)
+            given = {each.outcome for each in buyers.send_all(port)}
+            faults += [f"{status} {body!r} is answered as {each}" for each in given - {unknown}]
             before.answer = None
             env.buy_control(port, carrier)  # its success keeps the circuit breaker closed
             total.join(buyers)
         total.settle(port)
-        return total.audited(port).with_faults(faults)
+        return total.asked_and_audited(port).with_faults(faults)
 
 
 def through(port: int) -> dict[str, str]:
@@ -112,7 +107,7 @@ def late_search(env: Environment) -> AuditResult:
             killed(buyers, port, "call-answered")
             buyers.settle(port)
         buyers.settle(port, seconds=4)
-        return buyers.audited(port)
+        return buyers.asked_and_audited(port)
 
 
 def late_writer(env: Environment) -> AuditResult:
@@ -122,10 +117,10 @@ def late_writer(env: Environment) -> AuditResult:
         with env.faults({"fault": "slow", "delay_s": LATE_WRITE_S, "operation": "shippingMultiParcelV4", "count": 4}):
             killed(buyers, port, "call-sent")
         buyers.settle(port)
-        return buyers.audited(port)
+        return buyers.asked_and_audited(port)
 
 
 def killed(buyers: Buyers, port: int, point: str) -> None:
-    for key in buyers.carriers:
-        answer = buyers.ask(port, key, **{"X-Drill-Kill": point})
+    for key in buyers.bodies:
+        answer = buyers.send(port, key, **{"X-Drill-Kill": point})
         assert not answer.status, f"{point} was not reached: {answer}"

@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from enum import Enum, auto
 from typing import Any
 
+from django.db import connection
+
 from tests.drills.audit import AuditResult
 from tests.drills.edges.buyers import Buyers
 from tests.drills.environment import Environment
@@ -75,9 +77,9 @@ def lost_row(env: Environment, point: str) -> AuditResult:
     """Lose the committed row after the carrier's yes."""
     buyers = Buyers(env, 6)
     with env.forking_server() as port:
-        buyers.ask_all(port, **{"X-Drill-Lose": point})
+        buyers.send_all(port, **{"X-Drill-Lose": point})
         buyers.settle(port, seconds=2)
-        return buyers.audited(port)
+        return buyers.asked_and_audited(port)
 
 
 def severed(env: Environment) -> AuditResult:
@@ -85,10 +87,10 @@ def severed(env: Environment) -> AuditResult:
     buyers = Buyers(env, 30)
     with served_through_proxy(env) as (proxy, port):
         proxy.is_armed = True
-        buyers.ask_all(port)
+        buyers.send_all(port)
         proxy.is_armed = False
         buyers.settle(port)
-        result = buyers.audited(port)
+        result = buyers.asked_and_audited(port)
     print(f"  {proxy.cuts} connections cut", flush=True)
     return result.with_faults([f"{result.held} held for a person, for nothing"] if result.held else [])
 
@@ -98,7 +100,7 @@ def database_away(env: Environment) -> AuditResult:
     buyers = Buyers(env, 6)
     with (
         served_through_proxy(env) as (proxy, port),
-        env.faults({"fault": "slow", "delay_s": 2.0, "count": len(buyers.carriers)}),
+        env.faults({"fault": "slow", "delay_s": 2.0, "count": len(buyers.bodies)}),
     ):
         with buyers.asking(port) as asked:
             time.sleep(1)
@@ -106,7 +108,7 @@ def database_away(env: Environment) -> AuditResult:
             wait([asked])
         proxy.restore()
         buyers.settle(port)
-        result = buyers.audited(port)
+        result = buyers.asked_and_audited(port)
     lost = result.held + result.states["failed"]
     return result.with_faults([f"{lost} PDFs are lost"] if lost else [])
 
@@ -114,8 +116,6 @@ def database_away(env: Environment) -> AuditResult:
 @contextmanager
 def served_through_proxy(env: Environment) -> Iterator[tuple[SeveringProxy, int]]:
     """Serve with a proxy in front of the database; yield the proxy and the server's port."""
-    from django.db import connection
-
     settings = connection.settings_dict
     with SeveringProxy(postgresql_target(settings)) as proxy:
         url = f"postgresql://{settings['USER']}@127.0.0.1:{proxy.port}/{settings['NAME']}"

@@ -37,9 +37,9 @@ def skewed_clock(env: Environment, buyer_minutes: int, reconciler_minutes: int) 
             env.buy_control(each)
             call(each, "POST", "/drill/reconcile-all")
         before = sum(env.requests().values())
-        slow = [each | {"count": len(buyers.carriers) // 2} for each in SLOW]
+        slow = [each | {"count": len(buyers.bodies) // 2} for each in SLOW]
         with env.faults(*slow), buyers.asking(port):
-            until(lambda: sum(env.requests().values()) >= before + len(buyers.carriers))  # they are with the carriers
+            until(lambda: sum(env.requests().values()) >= before + len(buyers.bodies))  # they are with the carriers
             buyers.settle(other, seconds=IN_FLIGHT_S, reconciler=other)
         buyers.settle(other, reconciler=port if reconciler_minutes else other)
         return buyers.audited_in_flight(other)
@@ -56,9 +56,7 @@ def frozen(env: Environment, clock_off_minutes: int = 0) -> AuditResult:
             port = int(mortal.first_line())
             stack.enter_context(buyers.asking(port, **{"X-Drill-Freeze": f"{point}*4"}))
             mortal.wait_until_frozen()
-        everyone = Buyers(env, 0)
-        for buyers in acts:
-            everyone.join(buyers)
+        everyone = Buyers(env).join(*acts)
         everyone.settle(other)
         for mortal in mortals:
             mortal.thaw()
@@ -83,7 +81,7 @@ def reconciler_frozen(env: Environment) -> AuditResult:
                 buyer.thaw()
                 until(lambda: any(buyers.answers.values()))
                 reconciler.thaw()
-        return buyers.audited(port)
+        return buyers.asked_and_audited(port)
 
 
 def unread_log(env: Environment) -> AuditResult:
@@ -99,7 +97,7 @@ def unread_log(env: Environment) -> AuditResult:
                 process.kill()
         late = sum(answer.status != 201 for answer in asked.result())
         buyers.settle(other)
-        result = buyers.audited(other)
+        result = buyers.asked_and_audited(other)
     faults = [f"{late} orders got no label while nobody read the log"] if late else []
     return result.with_faults([*faults, *([] if is_alive else ["/livez was silent meanwhile"])])
 

@@ -4,14 +4,15 @@ Time is compressed by WEBHOOK_PACE. Events of many subjects are committed all th
 receiver is there. Everything has to arrive, in order for a subject, and nothing may be given up.
 """
 
-import sys
+import argparse
 import time
 from collections import defaultdict
 
-from tests.drills.environment import environment
+from django.db import transaction
+
+from tests.drills.environment import Environment
 from tests.drills.forks import close_connections
-from tests.drills.options import read_options
-from tests.drills.printing import exit_code
+from tests.drills.harness import play
 from tests.drills.webhooks import world
 from tests.drills.webhooks.receiver import deliveries
 from tests.support.waiting import until
@@ -20,20 +21,16 @@ DOWN_S = 3 * 86_400
 EVENTS = 5  # of each subject
 
 
-def main() -> None:
-    options = read_options(__doc__, pace=4000.0, subjects=100, database="postgresql")
-    with environment(options.database, world.SETTINGS | {"WEBHOOK_PACE": options.pace}) as env:
-        receiver = world.Receiver(env.folder)
-        world.add_endpoint("shop", receiver.url())
-        sys.exit(exit_code(drill(receiver, DOWN_S / options.pace, options.subjects)))
+def settings(options: argparse.Namespace) -> dict[str, object]:
+    return world.SETTINGS | {"WEBHOOK_PACE": options.pace}
 
 
-def drill(receiver: world.Receiver, down_s: float, subjects: int) -> list[str]:
-    from django.db import transaction
-
+def drill(env: Environment, options: argparse.Namespace) -> list[str]:
     from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 
-    with world.delivering():
+    receiver, subjects, down_s = world.Receiver(env.folder), options.subjects, DOWN_S / options.pace
+    world.add_endpoint("shop", receiver.url())
+    with receiver, world.delivering():
         ends_at = time.monotonic() + down_s
         for sequence in range(EVENTS):
             for subject in range(subjects):
@@ -43,7 +40,6 @@ def drill(receiver: world.Receiver, down_s: float, subjects: int) -> list[str]:
         close_connections()
         receiver.start()
         until(world.is_drained, timeout_s=600)
-    receiver.kill()
     order: dict[str, list[int]] = defaultdict(list)
     for each in deliveries(receiver.log):
         order[each.subject].append(each.sequence)
@@ -60,4 +56,4 @@ def drill(receiver: world.Receiver, down_s: float, subjects: int) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    play(drill, settings, pace=4000.0, subjects=100, database="postgresql")

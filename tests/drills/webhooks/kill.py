@@ -5,17 +5,18 @@ receiver in every fourth case, is killed with SIGKILL and replaced. In the end e
 arrived, no event of a change that was rolled back, and the events of a subject in their order.
 """
 
+import argparse
 import random
-import sys
 import time
 from collections import Counter, defaultdict
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
-from tests.drills.environment import environment
+from django.db import transaction
+
+from tests.drills.environment import Environment
 from tests.drills.forks import FORKS, Child
-from tests.drills.options import read_options
-from tests.drills.printing import exit_code
+from tests.drills.harness import play
 from tests.drills.webhooks import world
 from tests.drills.webhooks.receiver import Delivery, deliveries
 from tests.support.waiting import until
@@ -28,21 +29,14 @@ SHOPS, KEPT = ("one", "two"), 0.8
 PAUSE_S = (0.05, 1.0)
 
 
-def main() -> None:
-    options = read_options(__doc__, kills=1000, database="postgresql")
-    with environment(options.database, world.SETTINGS | {"WEBHOOK_PACE": 600}) as env:
-        receiver = world.Receiver(env.folder)
-        for shop_id in SHOPS:
-            world.add_endpoint(shop_id, receiver.url(f"/{shop_id}"))
-        sys.exit(exit_code(drill(env.folder, receiver, options.kills)))
-
-
-def drill(folder: Path, receiver: world.Receiver, kills: int) -> list[str]:
+def drill(env: Environment, options: argparse.Namespace) -> list[str]:
+    receiver, told, is_over = world.Receiver(env.folder), env.folder / "told.log", FORKS.Event()
+    for shop_id in SHOPS:
+        world.add_endpoint(shop_id, receiver.url(f"/{shop_id}"))
     receiver.start()
-    told, is_over = folder / "told.log", FORKS.Event()
-    with world.delivering(PROCESSES, LEASE_S) as children:
+    with receiver, world.delivering(PROCESSES, LEASE_S) as children:
         tellers = [Child(tell_events, name, told, is_over) for name in range(TELLERS)]
-        for kill in range(kills):
+        for kill in range(options.kills):
             time.sleep(random.uniform(*PAUSE_S))
             if kill % 4 == 3:
                 receiver.kill()
@@ -55,14 +49,11 @@ def drill(folder: Path, receiver: world.Receiver, kills: int) -> list[str]:
             teller.process.join()
         print(f"  {world.queued()} queued after the last kill", flush=True)
         until(world.is_drained, timeout_s=DRAIN_S)
-    receiver.kill()
-    return audit(told.read_text().splitlines(), list(deliveries(receiver.log)), kills)
+    return audit(told.read_text().splitlines(), list(deliveries(receiver.log)), options.kills)
 
 
 def tell_events(name: int, log: Path, is_over: Event) -> None:
     """Commit changes of subjects of two shops, and roll others back; note each when that is done."""
-    from django.db import transaction
-
     with log.open("a", buffering=1) as output:
         for sequence in range(10**9):
             if is_over.is_set():
@@ -100,4 +91,4 @@ def audit(told: list[str], received: list[Delivery], kills: int) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    play(drill, world.SETTINGS | {"WEBHOOK_PACE": 600}, kills=1000, database="postgresql")

@@ -5,12 +5,15 @@ of the process that delivers; then the rate at which a backlog for
 all of them, and one for a single endpoint, is delivered, and the CPU time of a delivery.
 """
 
+import argparse
 import time
 
-from tests.drills.environment import Environment, environment
+from django.db import transaction
+
+from tests.drills.environment import Environment
 from tests.drills.forks import close_connections
-from tests.drills.options import read_options
-from tests.drills.printing import print_table
+from tests.drills.harness import play
+from tests.drills.printing import percentiles, print_table
 from tests.drills.process import metered, peak_mb
 from tests.drills.webhooks import world
 from tests.drills.webhooks.receiver import FLOOD, HANG, SLOW, deliveries
@@ -19,11 +22,9 @@ from tests.support.waiting import until
 ENDPOINTS, ROUNDS, PACE_S = 50, 8, 0.04
 
 
-def main() -> None:
-    options = read_options(__doc__, events=5000, processes=2, database="postgresql")
-    with environment(options.database, world.SETTINGS) as env:
-        shops = [f"shop-{number}" for number in range(ENDPOINTS)]
-        receiver = world.Receiver(env.folder)
+def drill(env: Environment, options: argparse.Namespace) -> None:
+    shops = [f"shop-{number}" for number in range(ENDPOINTS)]
+    with world.Receiver(env.folder) as receiver:
         for shop_id in shops:
             world.add_endpoint(shop_id, receiver.url(SLOW))
         close_connections()
@@ -36,13 +37,10 @@ def main() -> None:
         print_table(["delay of an event", "p50, ms", "p95, ms", "p99, ms", "peak, MB"], rows)
         rates = [rate(env, receiver, each, options.events, options.processes) for each in (shops, shops[:1])]
         print_table(["backlog", "a second", "CPU, ms", "PostgreSQL's, ms"], rates)
-        receiver.kill()
 
 
 def delays(receiver: world.Receiver, shops: list[str], hostile: str = "") -> list[str]:
     """Tell events at a pace; return the percentiles of the time until they arrive, and the peak of memory."""
-    from django.db import transaction
-
     told: dict[str, float] = {}
     name = f"event-{hostile}"
     with world.delivering() as children:
@@ -59,7 +57,7 @@ def delays(receiver: world.Receiver, shops: list[str], hostile: str = "") -> lis
         most_mb = peak_mb(children[0].process.pid or 0)
     close_connections()
     waits = [each.at - told[each.subject] for each in deliveries(receiver.log) if each.subject in told]
-    return [*(f"{world.percentile_ms(waits, percent):.0f}" for percent in (50, 95, 99)), f"{most_mb:.0f}"]
+    return [*(f"{1000 * each:.0f}" for each in percentiles(waits)), f"{most_mb:.0f}"]
 
 
 def rate(env: Environment, receiver: world.Receiver, shops: list[str], events: int, processes: int) -> list[str]:
@@ -82,4 +80,4 @@ def rate(env: Environment, receiver: world.Receiver, shops: list[str], events: i
 
 
 if __name__ == "__main__":
-    main()
+    play(drill, world.SETTINGS, events=5000, processes=2, database="postgresql")

@@ -1,10 +1,14 @@
 """The world of all drills of webhooks: shops with endpoints, events, and processes that deliver and receive."""
 
+import logging
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Self
+
+from django.db import transaction
 
 from tests.drills.forks import Child, close_connections
 from tests.drills.webhooks.receiver import serve
@@ -16,8 +20,6 @@ SETTINGS: dict[str, object] = {"WEBHOOK_ALLOW_PRIVATE": 1, "LOG_FORMAT": "text"}
 
 def deliver_forever(lease_s: float | None = None) -> None:
     """Deliver as `work` does; a short lease lets others take over soon what a killed process has begun."""
-    import logging
-
     from shops.webhooks import claims
     from shops.webhooks.delivering import POLL_S, deliver_due
 
@@ -41,12 +43,18 @@ def delivering(processes: int = 1, lease_s: float | None = None) -> Iterator[lis
 
 
 class Receiver:
-    """The receiver's process, on one port, with one log."""
+    """The receiver's process, on one port, with one log; it is down until it is started."""
 
     def __init__(self, folder: Path) -> None:
         self.port = free_port()
         self.log = folder / f"received-{self.port}.log"
         self.child: Child | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.kill()
 
     def url(self, path: str = "/hook") -> str:
         return f"http://127.0.0.1:{self.port}{path}"
@@ -79,8 +87,6 @@ def tell(shop_id: str, subject: str, sequence: int) -> None:
 
 def tell_all(shops: Iterable[str], count: int, name: str) -> None:
     """Tell of so many subjects of each shop, in one transaction."""
-    from django.db import transaction
-
     with transaction.atomic():
         for number in range(count):
             for shop_id in shops:
@@ -99,8 +105,3 @@ def queued() -> int:
 def is_drained() -> bool:
     time.sleep(0.2)  # so that looking costs the processes nothing
     return queued() == 0
-
-
-def percentile_ms(seconds: list[float], percent: int) -> float:
-    ordered = sorted(seconds)
-    return 1000 * ordered[min(len(ordered) * percent // 100, len(ordered) - 1)]
