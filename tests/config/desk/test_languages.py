@@ -48,7 +48,7 @@ def test_french_texts_have_french_apostrophes() -> None:
 def test_no_line_of_a_french_text_begins_with_a_mark() -> None:
     with CATALOGUE.open("rb") as file:
         french = [message.string for message in read_po(file) if message.id]
-    texts = [text for each in french for text in ([each] if isinstance(each, str) else each)]
+    texts = [text for each in french for text in ([each] if isinstance(each, str) else each or ())]
     assert [text for text in texts if re.search("[^ ] [:;?!»](?= |$)|« ", text)] == []
 
 
