@@ -10,7 +10,7 @@ from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from labels.lifecycle import decisions
 from labels.models import OPEN, LabelState, ShippingLabel
-from shops.staff.acts import Choice, Question, StaffRequest, asked, gathered
+from shops.staff.acts import Choice, Question, StaffRequest, asked
 from shops.staff.base import LargeTableAdmin
 
 Decision = Callable[[StaffRequest, ShippingLabel], str]
@@ -83,8 +83,9 @@ def decide(request: StaffRequest, choice: Choice, decision: Decision) -> None:
     """Decide about each label, as long as there is time; tell which ended in which way."""
     ends_at, ended = time.monotonic() + TIME_LIMIT_S, choice.left_out
     for label in choice.concerned:
-        ended.append((label, decision(request, label) if time.monotonic() < ends_at else NOT_REACHED))
-    for outcome, labels in gathered(ended).items():
+        outcome = decision(request, label) if time.monotonic() < ends_at else NOT_REACHED
+        ended.setdefault(outcome, []).append(label)
+    for outcome, labels in ended.items():
         if outcome in {CANCELLED, NOT_MADE}:
             messages.success(request, f"{len(labels)} {gettext(outcome)}.")
         else:

@@ -1,7 +1,7 @@
 """Pages of an admin, and what is done to a row, or to those chosen of a list, once it is confirmed."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, ClassVar, NamedTuple
@@ -55,10 +55,10 @@ class Question:
 
 @dataclass
 class Choice:
-    """The rows that an action is for, those that it leaves out, each with the reason, and the question's form."""
+    """The rows that an action is for, those that it leaves out, by the reason, and the question's form."""
 
     concerned: list[Any]
-    left_out: list[tuple[Any, str]]
+    left_out: dict[str, list[Any]]
     form: Any
 
 
@@ -74,14 +74,6 @@ def asked(question: Question, description: StrOrPromise, permission: str = "chan
         return admin.action(action, description=description, permissions=[permission])
 
     return declared
-
-
-def gathered(rows: Iterable[tuple[Any, str]]) -> dict[str, list[Any]]:
-    """Gather rows by what is said of each."""
-    found = defaultdict(list)
-    for row, text in rows:
-        found[text].append(row)
-    return dict(found)
 
 
 class ActingAdmin(ConcealingAdmin[Row]):
@@ -136,27 +128,27 @@ class ActingAdmin(ConcealingAdmin[Row]):
         if question.limit and len(rows) > question.limit:
             messages.warning(request, self.too_many.format(limit=question.limit))
             return None
-        reasons = [(row, gettext(why)) if (why := question.why_not(row)) else (row, "") for row in rows]
-        concerned, left_out = [row for row, why in reasons if not why], [each for each in reasons if each[1]]
-        if not concerned:
+        left_out = defaultdict(list)
+        for row in rows:
+            left_out[gettext(why) if (why := question.why_not(row)) else ""].append(row)
+        if not (concerned := left_out.pop("", [])):
             if left_out:
-                messages.warning(request, question.none.format(reason=left_out[0][1]))
+                messages.warning(request, question.none.format(reason=next(iter(left_out))))
             return None
         is_sent = "is_confirmed" in request.POST
         form = question.form(request.POST if is_sent else None) if question.form else None
-        choice, is_needed = Choice(concerned, left_out, form), bool(left_out) or question.is_always_asked
-        is_answered = form.is_valid() if form else is_sent or not is_needed
+        choice = Choice(concerned, dict(left_out), form)
+        is_answered = form.is_valid() if form else is_sent or not (left_out or question.is_always_asked)
         return choice if is_answered else self.ask(request, question, choice, action)
 
     def ask(self, request: HttpRequest, question: Question, choice: Choice, action: str) -> HttpResponse:
-        ready, left_out = len(choice.concerned), len(choice.left_out)
+        ready, left_out = len(choice.concerned), sum(map(len, choice.left_out.values()))
         counts = {"left_out": left_out, "total": ready + left_out, "ready": ready}
         context = {
             "title": question.title,
             "explanation": question.explanation.format(**counts),
             "button": (question.button or question.title).format(**counts),
             "variant": "danger" if question.is_always_asked else "primary",
-            "left_out": gathered(choice.left_out),
             "media": self.media + choice.form.media if choice.form else self.media,
         }
         return self.page(request, self.confirm_template, context | {"choice": choice, "action": action})
