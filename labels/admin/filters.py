@@ -52,6 +52,6 @@ FILTERS: Final = (
     of(filters.ColumnFilter, gettext_lazy("product"), "product", offered=OFFERED, queryset=of_product),
     of(filters.MultiChoiceFilter, gettext_lazy("state"), "state", values=LabelState),
     of(filters.OptionFilter, gettext_lazy("handed in"), "handed", options={"no": NOT_YET}),
-    of(filters.RecentFilter, gettext_lazy("ordered"), "when", **ORDERED),
+    of(filters.OptionFilter, gettext_lazy("ordered"), "when", options=filters.recent(**ORDERED)),
     of(filters.PeriodFilter, gettext_lazy("day of the order"), "created", **ORDERED),
 )

@@ -54,24 +54,18 @@ def text_of(parcel: Parcel, numbers: list[TrackingNumber], told: str) -> Iterato
     yield promise(parcel, clock.now())[0]
     yield _("Handed in: %(at)s") % {"at": at(parcel.handed_in_at)}
     yield _("Times and days are those of %(zone)s.") % {"zone": zone()}
-    yield ""
-    yield "# " + _("Sender")
-    yield from address(parcel.shop.sender_address or {"name": parcel.shop.name})
-    yield ""
-    yield "# " + _("Recipient")
-    yield from address(parcel.destination)
-    yield ""
-    yield "# " + _("Contents")
-    yield from contents(parcel.line_items)
-    yield ""
-    yield "# " + _("Events")
-    for each in reversed(story(parcel, numbers)):
-        yield happened(each)
-    yield ""
-    yield "# " + _("Proof of delivery")
-    delivered = _("The carrier reported the delivery at %(at)s.") % {"at": at(parcel.delivery_date)}
-    yield delivered if parcel.delivery_date else _("The carrier has reported no delivery.")
-    yield told
+    delivered = _("The carrier has reported no delivery.")
+    if parcel.delivery_date:
+        delivered = _("The carrier reported the delivery at %(at)s.") % {"at": at(parcel.delivery_date)}
+    sections = (
+        (_("Sender"), address(parcel.shop.sender_address or {"name": parcel.shop.name})),
+        (_("Recipient"), address(parcel.destination)),
+        (_("Contents"), contents(parcel.line_items)),
+        (_("Events"), map(happened, reversed(story(parcel, numbers)))),
+        (_("Proof of delivery"), (delivered, told)),
+    )
+    for title, lines in sections:
+        yield from ("", f"# {title}", *lines)
 
 
 def contents(items: list[dict[str, Any]]) -> Iterator[str]:
@@ -110,13 +104,11 @@ def is_proved(number: TrackingNumber) -> bool:
     return carrier is not None and carrier.proves_deliveries
 
 
-def proofs(numbers: Iterable[TrackingNumber]) -> list[bytes]:
-    """Ask for the proofs of all numbers; raise CarrierError, NotAskedError or UnreadableSecretError."""
-    return [proof for number in filter(is_proved, numbers) if (proof := proof_of(number))]
-
-
 def proof_of(number: TrackingNumber) -> bytes | None:
-    """Ask with each account of the shop's contract, as the parcel may have been bought on any."""
+    """Ask with each account of the shop's contract, as the parcel may have been bought on any.
+
+    Raise CarrierError, NotAskedError or UnreadableSecretError.
+    """
     contract = CarrierContract.find(shop_id=number.shop_id, carrier_code=number.carrier_code)
     if contract is None:
         raise NoAccountError(f"the shop has no {number.carrier_code} contract any more, so the carrier can't be asked")
@@ -136,7 +128,7 @@ def gathered(parcel: Parcel, numbers: Sequence[TrackingNumber]) -> tuple[list[by
     if not may_exist(parcel, numbers):
         return [], ""
     try:
-        found = proofs(numbers)
+        found = [proof for number in filter(is_proved, numbers) if (proof := proof_of(number))]
     except (CarrierError, NotAskedError, UnreadableSecretError):
         return [], _("The carrier could not be asked for its proof.")
     return found, _("The carrier's proof follows.") if found else _("The carrier has no proof of it.")
