@@ -67,8 +67,9 @@ def _time(state: State, message: soap.Message) -> Response:
     fields = _fields(message)
     soap.require(re.fullmatch(r"\d{5}", fields["depZipCode"]), EMPTY, "depZipCode")
     soap.require(fields["productCode"] in DAYS, WRONG_PRODUCT)
+    shipped = fields.get("shippingDate") or datetime.now(PARIS).isoformat()
     try:
-        sent = datetime.strptime(fields["shippingDate"], "%Y-%m-%dT%H:%M:%S").date()  # noqa: DTZ007 a day of Paris
+        sent = datetime.fromisoformat(shipped).date()
     except ValueError:
         raise soap.RefusalError(EMPTY, "shippingDate") from None
 

@@ -15,10 +15,10 @@ from carriers.sandbox.rules import Rule, broken
 Tree = str | list[tuple[str, "Tree"]]
 Elements = list[tuple[str, Tree]]
 
-# The children of each operation, in the order of the WSDL; those that may be left out come last.
-_OPERATIONS = rows("alpha/operations.csv")
-CHILDREN = {row["operation"]: tuple(row["children"].split()) for row in _OPERATIONS}
-OPTIONAL = {row["operation"]: tuple(row["optional"].split()) for row in _OPERATIONS}
+# The children of each operation, in the order of the WSDL, and those that may be left out, which have a `?` there.
+_NAMES = {row["operation"]: row["children"].split() for row in rows("alpha/operations.csv")}
+CHILDREN = {operation: tuple(name.rstrip("?") for name in names) for operation, names in _NAMES.items()}
+OPTIONAL = {operation: {name[:-1] for name in names if name.endswith("?")} for operation, names in _NAMES.items()}
 ENVELOPE = "http://schemas.xmlsoap.org/soap/envelope/"
 CONTENT_TYPE = "text/xml; charset=utf-8"
 
@@ -59,8 +59,9 @@ class Message:
 
     def fields(self) -> dict[str, str]:
         """Return the texts by name of an operation whose children are exactly its leaves, in their order."""
-        names, expected = tuple(name for name, _ in self.children), CHILDREN[self.operation]
-        if names != (*expected, *(name for name in OPTIONAL[self.operation] if name in names)):
+        names, expected = [name for name, _ in self.children], CHILDREN[self.operation]
+        left_out = OPTIONAL[self.operation].difference(names)
+        if names != [name for name in expected if name not in left_out]:
             raise SoapError(f"Unmarshalling Error: expected elements are {', '.join(expected)} in this order")
         return {name: leaf_text(element) for name, element in self.children}
 

@@ -1,14 +1,18 @@
 """alpha's price service: the products of a contract for a destination."""
 
+from datetime import datetime
+
 import pytest
 
 from carriers.products import PRODUCTS
-from carriers.sandbox.alpha.soap import CHILDREN
-from carriers.sandbox.countries import COUNTRIES, EUROPE
+from carriers.sandbox.alpha.soap import CHILDREN, OPTIONAL
+from carriers.sandbox.countries import COUNTRIES, EUROPE, PARIS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import ACCOUNT, PASSWORD, SOAP_HEADERS, Reply, envelope
 from tests.carriers.sandbox.control import arm, post
 
+SOAP_FAULT = 500
+LIST = "calculateProducts"
 NAMESPACE = "http://cxf.quickcost.soap.chronopost.fr/"
 
 
@@ -45,7 +49,7 @@ def test_an_account_may_lack_a_product_or_all(sandbox: SandboxServer) -> None:
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
-        *(({name: ""}, "2") for name in CHILDREN["calculateProducts"]),
+        *(({name: ""}, "2") for name in CHILDREN[LIST] if name not in OPTIONAL[LIST]),
         ({"password": "000000"}, "3"),
         ({"password": "12345"}, "3"),
         ({"accountNumber": "19000030"}, "3"),
@@ -70,18 +74,26 @@ def test_other_children_are_a_fault(sandbox: SandboxServer) -> None:
     assert post(sandbox.urls["ALPHA_QUICKCOST_URL"], data=content, headers=SOAP_HEADERS).status_code == 500
 
 
-def day(sandbox: SandboxServer, **changes: str) -> Reply:
+def day(sandbox: SandboxServer, *left_out: str, **changes: str) -> Reply:
     values = {
         "depCountryCode": "FR", "depZipCode": "69002", "arrCountryCode": "FR", "arrZipCode": "75001", "arrCity": "-",
         "productCode": "1", "type": "M", "service": "0", "shippingDate": "2026-11-27T12:00:00",
     }  # fmt: skip
-    content = envelope("calculateDeliveryTime", values | changes, NAMESPACE)
+    asked = {name: value for name, value in (values | changes).items() if name not in left_out}
+    content = envelope("calculateDeliveryTime", asked, NAMESPACE)
     return Reply(post(sandbox.urls["ALPHA_QUICKCOST_URL"], data=content, headers=SOAP_HEADERS))
 
 
 def test_the_day_of_arrival_is_told_without_credentials(sandbox: SandboxServer) -> None:
     assert day(sandbox).texts("date") == ["2026-11-28T18:00:00+01:00"]
     assert day(sandbox, productCode="44").texts("date") == ["2026-12-01T18:00:00+01:00"]
+
+
+def test_the_town_and_the_day_may_be_left_out(sandbox: SandboxServer) -> None:
+    # The page marks all other children as required; a parcel of no day is handed in today.
+    assert day(sandbox, "arrCity").texts("date") == ["2026-11-28T18:00:00+01:00"]
+    assert day(sandbox, "arrCity", "shippingDate").texts("date")[0][:10] > datetime.now(PARIS).date().isoformat()
+    assert day(sandbox, "service").response.status_code == SOAP_FAULT
 
 
 @pytest.mark.parametrize(
