@@ -24,7 +24,6 @@ from tests.benchmarks.driver import drive
 from tests.benchmarks.mixed import Driver, Request
 from tests.benchmarks.webhooks import compare
 from tests.drills.environment import Environment, tracking_settings
-from tests.drills.forks import close_connections
 from tests.drills.harness import play
 from tests.drills.printing import percentiles, print_table
 from tests.drills.process import Process
@@ -147,7 +146,6 @@ def background(env: Environment) -> Iterator[None]:
     answered = TrackingNumber.objects.filter(checked_at__gte=timezone.now())
     with Process([sys.executable, "manage.py", "work"], env.variables, env.folder / "work.log"):
         until(answered.exists)
-        close_connections()
         time.sleep(SETTLE_S)
         yield
 

@@ -17,7 +17,6 @@ from django.db.models import F
 from django.utils import timezone
 
 from tests.drills.environment import Environment
-from tests.drills.forks import close_connections
 from tests.drills.harness import play
 from tests.drills.process import cpu_s, peak_mb
 from tests.drills.shop import SHOP
@@ -36,7 +35,6 @@ def benchmark(env: Environment, options: argparse.Namespace) -> None:
         measure("new", count, file, postgresql)
         measure("unchanged", count, file, postgresql)
         measure("changed", count, write_samples(env, count, f"{count}-", are_later=True), postgresql)
-    close_connections()
 
 
 def write_samples(env: Environment, count: int, prefix: str, *, are_later: bool = False) -> Path:

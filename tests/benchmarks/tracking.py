@@ -14,7 +14,6 @@ from contextlib import ExitStack
 from django.db.models.functions import Now
 
 from tests.drills.environment import Environment, tracking_settings
-from tests.drills.forks import close_connections
 from tests.drills.harness import play
 from tests.drills.printing import timed
 from tests.drills.process import Process, metered
@@ -84,7 +83,6 @@ def measure(env: Environment, name: str, options: argparse.Namespace) -> None:
         before = left()
         with metered(env.postmaster, *(each.popen.pid for each in workers)) as used:
             until(lambda: left() == 0, timeout_s=1800)
-    close_connections()
     took_s, server_s, *own_s = used
     report(name, before, took_s, sum(own_s), server_s)
 

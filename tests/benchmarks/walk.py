@@ -11,7 +11,6 @@ from io import BytesIO
 from typing import Any
 
 import orjson
-from django.db import connection
 
 from tests.drills.environment import Environment
 from tests.drills.harness import play
@@ -36,7 +35,6 @@ def benchmark(env: Environment, _: argparse.Namespace) -> None:
             f"{carrier}: {len(own)} own calls in {len(set(own))} modules, {changes} changes of module;"
             f" {len(files)} calls of Python functions"
         )
-    connection.close()
 
 
 def called(application: Any, token: str, carrier: str) -> list[str]:

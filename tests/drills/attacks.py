@@ -14,13 +14,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 
 from config.ops.look_up_pool import LOOK_UP_THREADS
 from tests.drills import caddy
 from tests.drills.environment import Environment
-from tests.drills.forks import close_connections
 from tests.drills.harness import play
 from tests.drills.printing import counts, percentiles
 from tests.drills.process import Process, peak_mb, process_tree
@@ -51,9 +50,8 @@ class Target:
     number: str
 
     def look_up(self, timeout_s: float = LOOK_UP_TIMEOUT_S) -> tuple[str, float]:
-        connection = Connection(self.port, timeout_s)
-        answer = connection.request("GET", PARCELS + self.number, headers=self.env.bearer)
-        connection.close()
+        with closing(Connection(self.port, timeout_s)) as connection:
+            answer = connection.request("GET", PARCELS + self.number, headers=self.env.bearer)
         return str(answer.status or "no answer"), answer.duration_s
 
     def open_admin(self) -> str:
@@ -118,9 +116,7 @@ def stalled_orders(target: Target) -> list[str]:
 def open_another_shop() -> str:
     from shops.models import AccessToken, Shop
 
-    token = AccessToken.issue(shop=Shop.objects.create(id="another", name="Another"))[1]
-    close_connections()
-    return token
+    return AccessToken.issue(shop=Shop.objects.create(id="another", name="Another"))[1]
 
 
 def half_heads(target: Target) -> list[str]:
@@ -146,10 +142,7 @@ def hostile_bodies(target: Target) -> list[str]:
     bodies = [{"parcels": [{"": 0}] * number} for number in (7_000, 116_000)]  # nine bytes each, as they are sent
 
     def post(number: int) -> str:
-        connection = Connection(target.port)
-        answer = connection.request("POST", SHIPMENTS, bodies[number % 2], target.env.bearer)
-        connection.close()
-        return str(answer.status or "no answer")
+        return str(target.env.ask(target.port, "POST", SHIPMENTS, bodies[number % 2]).status or "no answer")
 
     with ThreadPoolExecutor(400) as pool:
         outcomes = Counter(pool.map(post, range(400)))

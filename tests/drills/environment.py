@@ -12,10 +12,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from django.db import connection
 from django.utils import timezone
 
 from carriers.sandbox.routes import urls
+from tests.drills.forks import close_connections
 from tests.drills.process import Process
 from tests.drills.shop import new_key, open_shop, order
 from tests.support import migrated
@@ -167,12 +167,12 @@ class Environment:
         now = timezone.now()
         paused = ShippingLabel.objects.filter(state__in=UNFINISHED, ask_again_at__gt=now)
         paused.update(ask_again_at=now - timedelta(seconds=1))
-        connection.close()
 
 
 @contextmanager
 def environment(database: str, settings: dict[str, object], *, redis: bool = False) -> Iterator[Environment]:
     """Start everything but the service; `settings` are environment variables."""
+    os.register_at_fork(before=close_connections)  # a forked process would share them
     with ExitStack() as stack:
         folder = temporary_folder(stack)
         sandbox_port = free_port()
@@ -224,6 +224,12 @@ def tracking_settings() -> dict[str, object]:
     """Return the settings that send questions about parcels to `tests.drills.tracking_stub`, at a free port."""
     url = f"http://127.0.0.1:{free_port()}"
     return {"ALPHA_TRACKING_URL": f"{url}/alpha", "BETA_TRACKING_URL": f"{url}/beta"}
+
+
+def lease_settings(timeout_s: float, margin_s: float, wait_s: float, calls: int = 16) -> dict[str, object]:
+    """Return the settings of how long purchases last and are waited for, and how many a process makes at once."""
+    waits: dict[str, object] = {"RECONCILE_WAIT": wait_s, "SETTLE_WAIT": wait_s}
+    return waits | {"CARRIER_TIMEOUT": timeout_s, "LEASE_MARGIN": margin_s, "CARRIER_CONCURRENCY": calls}
 
 
 def bucket_settings(port: int) -> dict[str, str]:

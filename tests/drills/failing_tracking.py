@@ -10,13 +10,11 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from tests.drills.environment import Environment, tracking_settings
-from tests.drills.forks import close_connections
 from tests.drills.harness import play
-from tests.drills.load import Clients, Record
+from tests.drills.load import Clients, LookUps, look_ups
 from tests.drills.printing import counts, percentiles
 from tests.drills.process import Process
 from tests.drills.shop import SHOP
@@ -33,32 +31,6 @@ PHASES = {"before": "normal", "hang": "hang", "HTML": "html", "429": "429", "gar
 RECOVERY_TIMEOUT_S = 120
 
 
-@dataclass(frozen=True)
-class Phase:
-    """The answers that clients got while the tracking services behaved in one way, and the calls that those got."""
-
-    name: str
-    look_ups: list[Record]
-    labels: list[Answer]
-    calls: int
-    oldest_due_s: float
-
-    @property
-    def faults(self) -> list[str]:
-        late = sum(record.outcome != "200" for record in self.look_ups)
-        failed = sum(answer.status != 201 for answer in self.labels)
-        return [f"{self.name}: {late} look-ups, {failed} purchases failed"] if late or failed else []
-
-    def __str__(self) -> str:
-        p50, p95, p99 = (1000 * value for value in percentiles([record.duration_s for record in self.look_ups]))
-        bought = 1000 * percentiles([answer.duration_s for answer in self.labels])[1]
-        outcomes = counts(answer.outcome for answer in self.labels)
-        return (
-            f"{self.name:8} {len(self.look_ups):6} look-ups: p50 {p50:5.1f}, p95 {p95:5.1f}, p99 {p99:6.1f} ms;"
-            f" labels: {outcomes}, p95 {bought:4.0f} ms; {self.calls:5} calls, oldest due {self.oldest_due_s:4.0f} s"
-        )
-
-
 def settings(options: argparse.Namespace) -> dict[str, object]:
     rates = {"ALPHA_TRACKING_RATE": 50, "BETA_TRACKING_RATE": 50}
     return tracking_settings() | rates | {"TRACKING_PACE": HOUR_S / options.seconds}
@@ -73,35 +45,31 @@ def drill(env: Environment, options: argparse.Namespace) -> list[str]:
     with ExitStack() as stack:
         # The journeys last until the tracking services are well again.
         stub_port = stack.enter_context(stub(env, base, step_s=seconds * len(PHASES) / 8))
-        port, _ = stack.enter_context(env.served(workers=2))
+        port, process = stack.enter_context(env.served(workers=2))
         stack.enter_context(Process([sys.executable, "manage.py", "work"], env.variables, env.folder / "work.log"))
         pool = stack.enter_context(ProcessPoolExecutor(2))
         until(lambda: calls(stub_port) > 0)
         for name, mode in PHASES.items():
             call(stub_port, "POST", "/control", {"mode": mode})
-            phase = measure(env, pool, port, stub_port, name, numbers, seconds)
-            print(phase, flush=True)
-            faults += phase.faults
+            before = calls(stub_port)
+            labels = pool.submit(Clients(env, port, LABEL_CLIENTS, seconds, LABEL_PACE_S).labels)
+            clients = Clients(env, port, LOOK_UP_CLIENTS, seconds, LOOK_UP_PACE_S)
+            seen = look_ups(pool, numbers, process.popen.pid, clients)
+            faults += show(name, seen, labels.result(), calls(stub_port) - before)
         started_s = time.monotonic()
         until(lambda: followed() == labels_in_flight(), timeout_s=RECOVERY_TIMEOUT_S + seconds)
         print(f"all {PARCELS} parcels have arrived {time.monotonic() - started_s:.0f} s later")
     return faults
 
 
-def measure(
-    env: Environment,
-    pool: ProcessPoolExecutor,
-    port: int,
-    stub_port: int,
-    name: str,
-    numbers: list[str],
-    seconds: float,
-) -> Phase:
-    before = calls(stub_port)
-    look_ups = pool.submit(Clients(env, port, LOOK_UP_CLIENTS, seconds, LOOK_UP_PACE_S).look_ups, numbers)
-    labels = pool.submit(Clients(env, port, LABEL_CLIENTS, seconds, LABEL_PACE_S).labels)
-    answers = [answer for seen in labels.result().values() for answer in seen]
-    return Phase(name, look_ups.result(), answers, calls(stub_port) - before, oldest_due())
+def show(name: str, seen: LookUps, labels: dict[str, list[Answer]], called: int) -> list[str]:
+    """Print a phase: the clients' answers, and the calls that the tracking services got; return its faults."""
+    answers = [answer for each in labels.values() for answer in each]
+    failed = sum(answer.status != 201 for answer in answers)
+    p95_s = percentiles([answer.duration_s for answer in answers])[1]
+    bought = f"{counts(answer.outcome for answer in answers)}, p95 {1000 * p95_s:.0f} ms"
+    print(f"{name:8} {seen}; labels: {bought}; {called:5} calls, oldest due {oldest_due():4.0f} s", flush=True)
+    return [f"{name}: look-ups or {failed} purchases failed"] if failed or seen.answered < 1 else []
 
 
 def calls(stub_port: int) -> int:
@@ -111,9 +79,7 @@ def calls(stub_port: int) -> int:
 def oldest_due() -> float:
     from parcels.tracking.due import oldest_due_s
 
-    oldest_s = max(map(oldest_due_s, ("alpha", "beta")))
-    close_connections()
-    return oldest_s
+    return max(map(oldest_due_s, ("alpha", "beta")))
 
 
 def labels_in_flight() -> int:
@@ -121,9 +87,7 @@ def labels_in_flight() -> int:
     from parcels.models import Parcel
 
     bought = Parcel.objects.filter(shop=SHOP, imported_at=None, numbers__due_at__isnull=False)
-    count = bought.exclude(last_status="DELIVERED").count()
-    close_connections()
-    return count
+    return bought.exclude(last_status="DELIVERED").count()
 
 
 if __name__ == "__main__":

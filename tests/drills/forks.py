@@ -15,7 +15,6 @@ class Child:
     """A process that runs a function and can be killed."""
 
     def __init__(self, run: Callable[..., None], *arguments: Any) -> None:
-        close_connections()
         self.run, self.arguments = run, arguments
         self.process = FORKS.Process(target=run, args=arguments, daemon=True)
         self.process.start()
@@ -32,5 +31,5 @@ class Child:
 
 
 def close_connections() -> None:
-    """Close this process's connections to the database: a forked process would share them."""
+    """Close this process's connections to the database: it forks, which is seen to, or the server will be killed."""
     connections.close_all()

@@ -9,19 +9,16 @@ import argparse
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from django.db import connection
-
 from tests.drills.audit import Audit
 from tests.drills.environment import Environment, bucket_settings
 from tests.drills.harness import play
-from tests.drills.load import Clients, Record
+from tests.drills.load import Clients, LookUps, look_ups
 from tests.drills.printing import percentiles
-from tests.drills.process import metered
 from tests.drills.shop import SHOP
 from tests.support.http import Answer
 from tests.support.proxies import silent_server
@@ -44,40 +41,6 @@ HUNG_CARRIERS = {"alpha": ["alpha"], "beta": ["beta"], "both": ["alpha", "beta"]
 QUICK_S = 5.0
 # Faults outlast the last order by this: a call that ended earlier would let another purchase in.
 SLACK_S = 6.0
-
-
-@dataclass(frozen=True)
-class LookUps:
-    """The look-ups of one phase; times in seconds."""
-
-    samples: list[Record]
-    seconds: float
-    cpu_s: float
-
-    @property
-    def answered(self) -> float:
-        return sum(record.outcome == "200" for record in self.samples) / len(self.samples)
-
-    @property
-    def rate(self) -> float:
-        return len(self.samples) / self.seconds
-
-    @property
-    def cpu_ms(self) -> float:
-        """CPU time of the whole service for each look-up; it includes that of labels ordered meanwhile."""
-        return 1000 * self.cpu_s / len(self.samples)
-
-    @property
-    def percentiles_ms(self) -> list[float]:
-        return [1000 * value for value in percentiles([record.duration_s for record in self.samples])]
-
-    def __str__(self) -> str:
-        p50, p95, p99 = self.percentiles_ms
-        slowest = 1000 * max(record.duration_s for record in self.samples)
-        return (
-            f"{self.answered:8.2%} {self.rate:7.0f}/s {p50:8.1f} {p95:8.1f} {p99:8.1f} "
-            f"{slowest:8.1f} ms {self.cpu_ms:7.2f} ms"
-        )
 
 
 @dataclass
@@ -150,7 +113,6 @@ def load_parcels() -> list[str]:
     from tests.benchmarks import parcels
 
     parcels.load_parcels(SHOP, PARCELS)
-    connection.close()
     return [number for index in range(PARCELS) for number in parcels.numbers(index)]
 
 
@@ -189,19 +151,10 @@ def flat_out(clients: Clients, seconds: float) -> Clients:
     return replace(clients, count=FLAT_OUT_CLIENTS, pace_s=0, seconds=seconds)
 
 
-def look_ups(pool: Executor, numbers: list[str], server: int, clients: Clients) -> LookUps:
-    """Run clients in a process of their own; `server` is the id of the service's process."""
-    with metered(server) as used:
-        samples = pool.submit(clients.look_ups, numbers).result()
-    return LookUps(samples, *used)
-
-
 def count_rows() -> int:
     from labels.models import ShippingLabel
 
-    count: int = ShippingLabel.objects.count()
-    connection.close()
-    return count
+    return ShippingLabel.objects.count()
 
 
 @contextmanager

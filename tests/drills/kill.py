@@ -22,8 +22,7 @@ from multiprocessing import get_context
 from django.core.management import call_command
 
 from tests.drills.audit import FIGURES, Audit, AuditResult
-from tests.drills.environment import Environment
-from tests.drills.forks import close_connections
+from tests.drills.environment import Environment, lease_settings
 from tests.drills.harness import play
 from tests.drills.kill_cases import CANCELLATION, Case, all_cases
 from tests.drills.printing import counts, print_table
@@ -34,13 +33,7 @@ from tests.support.processes import ROOT
 
 # Long enough for a purchase on a busy machine.
 TIMEOUT_S, LEASE_S, WAIT_S = 4.0, 6.0, 20.0
-SETTINGS: dict[str, object] = {
-    "CARRIER_TIMEOUT": TIMEOUT_S,
-    "LEASE_MARGIN": LEASE_S - TIMEOUT_S,
-    "RECONCILE_WAIT": WAIT_S,
-    "SETTLE_WAIT": WAIT_S,
-    "CARRIER_CONCURRENCY": 16,
-}
+SETTINGS = lease_settings(TIMEOUT_S, LEASE_S - TIMEOUT_S, WAIT_S)
 GRANIAN_BATCH = 8  # purchases that one kill of granian interrupts
 
 
@@ -76,21 +69,14 @@ def is_chosen(case: Case, points: str) -> bool:
 
 
 class Server:
-    """A forking server, which restarts by itself."""
-
-    def __init__(self, port: int) -> None:
-        self.port = port
-
-    def restart(self) -> None:
-        """Do nothing."""
-
-
-class Granian(Server):
-    """The production server, which has to be started again."""
+    """A forking server, which restarts by itself; or granian, where one kill interrupts a batch of purchases."""
 
     def __init__(self, env: Environment, stack: ExitStack, batch: int) -> None:
         self.env, self.stack, self.batch = env, stack, batch
-        self.start()
+        if batch == 1:
+            self.port = stack.enter_context(env.forking_server())
+        else:
+            self.start()
 
     def start(self) -> None:
         server = self.env.granian("tests.drills.kill_points:application", threads=self.batch + 2, DRILL_KILLS_GROUP="1")
@@ -99,18 +85,9 @@ class Granian(Server):
             list(pool.map(lambda _: call(self.port, "GET", SHIPMENTS + "/0"), range(self.batch * 2)))
 
     def restart(self) -> None:
-        self.process.popen.wait()
-        self.start()
-
-
-@contextmanager
-def serving(env: Environment, batch: int) -> Iterator[Server]:
-    """Serve with granian where one kill interrupts a batch of purchases, with a forking server otherwise."""
-    with ExitStack() as stack:
-        if batch == 1:
-            yield Server(stack.enter_context(env.forking_server()))
-        else:
-            yield Granian(env, stack, batch)
+        if self.batch > 1:
+            self.process.popen.wait()
+            self.start()
 
 
 class Run:
@@ -123,7 +100,8 @@ class Run:
         self.kills = 0
 
     def interrupted(self, cases: list[Case]) -> AuditResult:
-        with serving(self.env, self.batch) as server:
+        with ExitStack() as stack:
+            server = Server(self.env, stack, self.batch)
             with self.reconciling():
                 self.interrupt_all(server, [case for case in cases if not case.fault])
             time.sleep(LEASE_S)
@@ -228,7 +206,6 @@ class Run:
 
 def reconcile_in_two_processes() -> None:
     """Run the command in two processes at once, forked from this one, which has imported everything."""
-    close_connections()
     context = get_context("fork")
     processes = [context.Process(target=call_command, args=["reconcile_labels"]) for _ in range(2)]
     for process in processes:

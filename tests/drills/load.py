@@ -5,7 +5,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Self
@@ -13,6 +13,8 @@ from typing import NamedTuple, Self
 from tests.benchmarks.driver import GetConnection
 from tests.drills.environment import Environment
 from tests.drills.orders import Orders
+from tests.drills.printing import percentiles
+from tests.drills.process import metered
 from tests.drills.shop import carrier_of
 from tests.support.http import Answer
 from tests.support.paths import PARCELS
@@ -144,3 +146,44 @@ class LookUpClient:
                 self._connection.close()
             self._connection = None
             return "no answer"
+
+
+@dataclass(frozen=True)
+class LookUps:
+    """The look-ups of one phase; times in seconds."""
+
+    samples: list[Record]
+    seconds: float
+    cpu_s: float
+
+    @property
+    def answered(self) -> float:
+        return sum(record.outcome == "200" for record in self.samples) / len(self.samples)
+
+    @property
+    def rate(self) -> float:
+        return len(self.samples) / self.seconds
+
+    @property
+    def cpu_ms(self) -> float:
+        """CPU time of the whole service for each look-up; it includes that of labels ordered meanwhile."""
+        return 1000 * self.cpu_s / len(self.samples)
+
+    @property
+    def percentiles_ms(self) -> list[float]:
+        return [1000 * value for value in percentiles([record.duration_s for record in self.samples])]
+
+    def __str__(self) -> str:
+        p50, p95, p99 = self.percentiles_ms
+        slowest = 1000 * max(record.duration_s for record in self.samples)
+        return (
+            f"{self.answered:8.2%} {self.rate:7.0f}/s {p50:8.1f} {p95:8.1f} {p99:8.1f} "
+            f"{slowest:8.1f} ms {self.cpu_ms:7.2f} ms"
+        )
+
+
+def look_ups(pool: Executor, numbers: list[str], server: int, clients: Clients) -> LookUps:
+    """Run clients in a process of their own; `server` is the id of the service's process."""
+    with metered(server) as used:
+        samples = pool.submit(clients.look_ups, numbers).result()
+    return LookUps(samples, *used)

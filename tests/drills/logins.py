@@ -17,7 +17,8 @@ from urllib.parse import urlencode
 
 from tests.drills.environment import Environment
 from tests.drills.harness import play
-from tests.drills.hung_carrier import LEAD_S, WORKERS, LookUps, flat_out, load_parcels, look_up_clients, look_ups
+from tests.drills.hung_carrier import LEAD_S, WORKERS, flat_out, load_parcels, look_up_clients
+from tests.drills.load import LookUps, look_ups
 from tests.drills.printing import counts
 
 GUESSERS = 60

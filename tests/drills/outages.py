@@ -19,7 +19,7 @@ from typing import Any
 from django.db import connection
 
 from tests.drills.audit import AuditResult
-from tests.drills.environment import Environment, bucket_settings
+from tests.drills.environment import Environment, bucket_settings, lease_settings
 from tests.drills.harness import play
 from tests.drills.orders import Orders
 from tests.drills.printing import counts, say
@@ -30,13 +30,7 @@ from tests.support.services import redis_pid, redis_server
 
 TIMEOUT_S, MARGIN_S = 4.0, 8.0
 SETTLE_S = TIMEOUT_S + MARGIN_S
-SETTINGS: dict[str, object] = {
-    "CARRIER_TIMEOUT": TIMEOUT_S,
-    "LEASE_MARGIN": MARGIN_S,
-    "RECONCILE_WAIT": TIMEOUT_S + MARGIN_S,
-    "SETTLE_WAIT": SETTLE_S,
-    "CARRIER_CONCURRENCY": 16,
-}
+SETTINGS = lease_settings(TIMEOUT_S, MARGIN_S, SETTLE_S)
 SLOW_S = 1.5  # the carriers' response time during an outage
 SLOW = {"fault": "slow", "delay_s": SLOW_S}
 # Seconds from the start of the purchases to the loss of the database.

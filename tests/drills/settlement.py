@@ -24,7 +24,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from tests.drills.audit import Audit
-from tests.drills.environment import Environment, environment
+from tests.drills.environment import Environment, environment, lease_settings
 from tests.drills.orders import Orders
 from tests.drills.printing import counts, say
 from tests.drills.shop import ACCOUNTS, RECIPIENT, SHOP, carrier_of
@@ -36,14 +36,7 @@ from tests.support.waiting import until
 
 UNDER_WAY, UNANSWERED = 10, 4
 TIMEOUT_S, MARGIN_S, CARRIER_S = 6.0, 2.0, 3.0
-SETTINGS: dict[str, object] = {
-    "CARRIER_TIMEOUT": TIMEOUT_S,
-    "LEASE_MARGIN": MARGIN_S,
-    "RECONCILE_WAIT": TIMEOUT_S + MARGIN_S,
-    "SETTLE_WAIT": TIMEOUT_S + MARGIN_S,
-    "CARRIER_CONCURRENCY": UNDER_WAY,
-    "LOG_FORMAT": "json",
-}
+SETTINGS = lease_settings(TIMEOUT_S, MARGIN_S, TIMEOUT_S + MARGIN_S, UNDER_WAY) | {"LOG_FORMAT": "json"}
 PURCHASING = "SELECT count(*) = %d FROM labels_shippinglabel WHERE state = 'purchasing'"
 EMAIL = "%s@mail.example"
 OF = 10  # of so many labels, the first two are cancelled and the next two's customers erased: one of each carrier

@@ -22,7 +22,7 @@ import orjson
 from django.db.models.functions import Now
 
 from tests.drills.environment import Environment, tracking_settings
-from tests.drills.forks import Child, close_connections
+from tests.drills.forks import Child
 from tests.drills.harness import play
 from tests.drills.process import Process
 from tests.drills.shop import SHOP, add_contract
@@ -107,7 +107,6 @@ def make_parcels(shop_id: str, count: int, base: datetime) -> None:
         lines.append(orjson.dumps(line))
     assert ParcelImport(shop_id=shop_id, report=print).run(enumerate(lines, 1)) == count
     assert TrackingNumber.objects.filter(shop=shop_id).update(due_at=Now()) == count
-    close_connections()
 
 
 def undisturbed(env: Environment) -> None:
@@ -119,9 +118,7 @@ def undisturbed(env: Environment) -> None:
 def followed() -> int:
     from parcels.models import TrackingNumber
 
-    count = TrackingNumber.objects.filter(due_at__isnull=False).exclude(parcel__last_status="DELIVERED").count()
-    close_connections()
-    return count
+    return TrackingNumber.objects.filter(due_at__isnull=False).exclude(parcel__last_status="DELIVERED").count()
 
 
 def kill_at_random(count: int) -> None:
@@ -147,9 +144,7 @@ def known_of(shop_id: str) -> dict[str, Any]:
 
     names = ("last_status", "last_status_updated_at", "carrier_last_status", "delivery_date", "events")
     rows = Parcel.objects.filter(shop=shop_id).values("tracking_id", *names)
-    found = {row.pop("tracking_id"): row for row in rows}
-    close_connections()
-    return found
+    return {row.pop("tracking_id"): row for row in rows}
 
 
 def compare(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:

@@ -14,11 +14,10 @@ from shops.api.authentication import find, known_digests
 from shops.api.errors.plain import ORDERS_HELD_UP
 from shops.contracts.bulkhead import bulkhead
 from shops.models import AccessToken
-from tests.drills.edges.database import Cut, SeveringProxy
 from tests.labels.conftest import Sandbox, assert_coded
 from tests.labels.orders import order, post
 from tests.support.api import Caller, Response
-from tests.support.proxies import postgresql_target
+from tests.support.proxies import Cut, SeveringProxy, postgresql_target
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.real_services

@@ -1,10 +1,17 @@
-"""A proxy that lets a server seem gone, or silent, while it runs on undisturbed; and a server that is silent."""
+"""A proxy that lets a server seem gone or silent while it runs on, or loses commits; and a server that is silent."""
 
+import random
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from enum import Enum, auto
 from typing import Any, Self
+
+# Most writes of a label are statements that commit by themselves.
+COMMITS = (b"COMMIT", b'INSERT INTO "labels_shippinglabel"', b'UPDATE "labels_shippinglabel"')
+LATE_S = 1.0
 
 
 class Proxy:
@@ -83,11 +90,49 @@ class Proxy:
             while data := source.recv(65_536):
                 self.open.wait()
                 self.passed += len(data)
-                sink.sendall(data)
+                self.forward(data, source, sink)
         for end in (source, sink):
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
             end.close()
+
+    def forward(self, data: bytes, source: socket.socket, sink: socket.socket) -> None:
+        """Pass data on; an OSError cuts the connection."""
+        sink.sendall(data)
+
+
+class Cut(Enum):
+    """The place of a cut."""
+
+    NONE = auto()
+    BEFORE = auto()  # the database never sees the commit
+    AFTER = auto()  # it commits, and its answer is lost
+    LATE = auto()  # it commits after the client has lost the connection and come back
+
+
+class SeveringProxy(Proxy):
+    """Forwards connections and cuts them at some of their commits, chosen at random, while it `is_armed`."""
+
+    def __init__(self, target: str | tuple[str, int]) -> None:
+        super().__init__(target)
+        self.is_armed = False
+        self.cuts = 0
+        self.random = random.Random(13)
+
+    def forward(self, data: bytes, source: socket.socket, sink: socket.socket) -> None:
+        is_clients = source.getsockname()[1:] == self.listener.getsockname()[1:]
+        is_commit = self.is_armed and is_clients and any(commit in data for commit in COMMITS)
+        turn = self.random.choice(list(Cut)) if is_commit else Cut.NONE
+        if turn is not Cut.NONE:
+            self.cuts += 1
+            source.shutdown(socket.SHUT_RDWR)
+        if turn is Cut.LATE:
+            time.sleep(LATE_S)
+        if turn is not Cut.BEFORE:
+            sink.sendall(data)
+        if turn is not Cut.NONE:
+            time.sleep(0.1)  # it reads what was sent before it sees the end
+            raise ConnectionAbortedError
 
 
 def postgresql_target(settings: dict[str, Any]) -> str | tuple[str, int]:

@@ -1,7 +1,6 @@
 """Application hosts behind HAProxy, which also leads PgBouncer to the database's primary."""
 
 import os
-import signal
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,7 +9,6 @@ from tests.drills.cluster.database import DatabaseCluster
 from tests.drills.process import Process
 from tests.support.processes import free_port
 
-GRACE_S = 90
 WORKERS = 2  # the default, as the number of threads
 
 
@@ -33,8 +31,7 @@ class Host:
     def stop(self) -> None:
         """Send SIGTERM, as an orchestrator does; it finishes the requests in flight."""
         assert self.process
-        self.process.popen.send_signal(signal.SIGTERM)
-        self.process.popen.wait(GRACE_S)
+        self.process.stop()
         self.kill()
 
     def kill(self) -> None:

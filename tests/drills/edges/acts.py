@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from datetime import timedelta
 
-from django.db import connection
 from django.utils import timezone
 
 from tests.drills.audit import AuditResult
@@ -49,4 +48,3 @@ def begin_afresh(env: Environment) -> None:
     call(env.sandbox_port, "POST", "/control/reset")
     ShippingLabel.objects.all().delete()
     CarrierContract.objects.update(updated_at=timezone.now() - timedelta(days=1))
-    connection.close()

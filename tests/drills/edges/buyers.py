@@ -8,19 +8,15 @@ from functools import partial
 from threading import Event
 
 from tests.drills.audit import Audit, AuditResult
+from tests.drills.environment import lease_settings
 from tests.drills.orders import Orders
 from tests.support.http import Answer, call
 
 TIMEOUT_S, MARGIN_S = 4.0, 2.0
 LEASE_S = TIMEOUT_S + MARGIN_S
 RECONCILE_WAIT_S = 14.0
-SETTINGS: dict[str, object] = {
-    "CARRIER_TIMEOUT": TIMEOUT_S,
-    "LEASE_MARGIN": MARGIN_S,
-    "SETTLE_WAIT": RECONCILE_WAIT_S,
-    "RECONCILE_WAIT": RECONCILE_WAIT_S,  # longer than the lease: in between the clients ask, too
-    "CARRIER_CONCURRENCY": 32,
-}
+# The wait is longer than the lease: in between the clients ask, too.
+SETTINGS = lease_settings(TIMEOUT_S, MARGIN_S, RECONCILE_WAIT_S, calls=32)
 # Until everything that can be settled is: reconciliations begin after the lease, and believe after the wait.
 SETTLE_S = RECONCILE_WAIT_S + LEASE_S + 2
 PACE_S = 0.25

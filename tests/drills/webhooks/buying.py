@@ -8,7 +8,6 @@ import argparse
 import time
 
 from tests.drills.environment import Environment
-from tests.drills.forks import close_connections
 from tests.drills.harness import play
 from tests.drills.load import Clients
 from tests.drills.printing import percentiles, print_table
@@ -58,9 +57,7 @@ def told(label_ids: set[str]) -> dict[str, float]:
     from shops.webhooks.models import WebhookEvent
 
     rows = WebhookEvent.objects.filter(type="label.generated", shop=SHOP).values_list("subject", "created_at")
-    found = {subject: at.timestamp() for subject, at in rows if subject in label_ids}
-    close_connections()
-    return found
+    return {subject: at.timestamp() for subject, at in rows if subject in label_ids}
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from collections import defaultdict
 from django.db import transaction
 
 from tests.drills.environment import Environment
-from tests.drills.forks import close_connections
 from tests.drills.harness import play
 from tests.drills.webhooks import world
 from tests.drills.webhooks.receiver import deliveries
@@ -37,7 +36,6 @@ def drill(env: Environment, options: argparse.Namespace) -> list[str]:
                 with transaction.atomic():
                     world.tell("shop", f"subject-{subject}", sequence)
             time.sleep(max(0.0, (ends_at - time.monotonic()) / (EVENTS - sequence)))
-        close_connections()
         receiver.start()
         until(world.is_drained, timeout_s=600)
     order: dict[str, list[int]] = defaultdict(list)

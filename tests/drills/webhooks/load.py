@@ -11,7 +11,6 @@ import time
 from django.db import transaction
 
 from tests.drills.environment import Environment
-from tests.drills.forks import close_connections
 from tests.drills.harness import play
 from tests.drills.printing import percentiles, print_table
 from tests.drills.process import metered, peak_mb
@@ -27,7 +26,6 @@ def drill(env: Environment, options: argparse.Namespace) -> None:
     with world.Receiver(env.folder) as receiver:
         for shop_id in shops:
             world.add_endpoint(shop_id, receiver.url(SLOW))
-        close_connections()
         receiver.start()
         rows = [["50 endpoints", *delays(receiver, shops)]]
         for name, path in (("hangs", HANG), ("floods", FLOOD)):
@@ -55,7 +53,6 @@ def delays(receiver: world.Receiver, shops: list[str], hostile: str = "") -> lis
                 time.sleep(PACE_S)
         until(lambda: told.keys() <= {each.subject for each in deliveries(receiver.log)})
         most_mb = peak_mb(children[0].process.pid or 0)
-    close_connections()
     waits = [each.at - told[each.subject] for each in deliveries(receiver.log) if each.subject in told]
     return [*(f"{1000 * each:.0f}" for each in percentiles(waits)), f"{most_mb:.0f}"]
 

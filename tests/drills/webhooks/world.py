@@ -10,7 +10,7 @@ from typing import Self
 
 from django.db import transaction
 
-from tests.drills.forks import Child, close_connections
+from tests.drills.forks import Child
 from tests.drills.webhooks.receiver import serve
 from tests.support.processes import free_port, is_listening
 from tests.support.waiting import until
@@ -91,7 +91,6 @@ def tell_all(shops: Iterable[str], count: int, name: str) -> None:
         for number in range(count):
             for shop_id in shops:
                 tell(shop_id, f"{name}-{number}", 0)
-    close_connections()
 
 
 def queued() -> int:
