@@ -59,7 +59,7 @@ class LabelLife(RuleBasedStateMachine):
         fault=st.integers(0, 9),
         place=st.sampled_from([None, None, *KILLS, "row lost"]),
     )
-    def order(self, carrier: str, count: int, fault: int, place: str | None) -> None:
+    def order(self, carrier: str, count: int, fault: int = 0, place: str | None = None) -> None:
         wanted = Order(f"{len(self.world.orders)}", carrier, list(range(1, count + 1)))
         self.world.orders.append(wanted)
         with self.world.failing(self.fault(carrier, fault)), self.interrupted(place):
@@ -68,7 +68,7 @@ class LabelLife(RuleBasedStateMachine):
     @rule(carrier=st.sampled_from(["alpha", "alpha", "beta"]), count=st.integers(1, 2), answer=st.sampled_from(ANSWERS))
     def order_and_cancel(self, carrier: str, count: int, answer: str | None) -> None:
         """Order without a fault, and think better of it."""
-        self.order(carrier=carrier, count=count, fault=0, place=None)
+        self.order(carrier=carrier, count=count)
         row = self.world.newest(self.world.orders[-1])
         if row:
             with self.world.failing(answer, operation=CANCEL), suppress(cancelling.CancelError):
@@ -76,7 +76,7 @@ class LabelLife(RuleBasedStateMachine):
 
     @precondition(lambda self: self.world.orders)
     @rule(which=numbers, fault=st.integers(0, 9), place=st.sampled_from([None, None, *KILLS]))
-    def repeat(self, which: int, fault: int, place: str | None) -> None:
+    def repeat(self, which: int, fault: int = 0, place: str | None = None) -> None:
         wanted = self.chosen(which)
         with self.world.failing(self.fault(wanted.carrier, fault)), self.interrupted(place):
             self.note(wanted, self.world.ask(wanted))
@@ -127,7 +127,9 @@ class LabelLife(RuleBasedStateMachine):
         self.world.pass_time(seconds)
 
     @rule(question=st.sampled_from(QUESTIONS), is_blind=st.booleans(), place=st.sampled_from([None, None, *KILLS]))
-    def reconcile(self, question: tuple[str, str] | None, is_blind: bool, place: str | None) -> None:
+    def reconcile(
+        self, question: tuple[str, str] | None = None, place: str | None = None, *, is_blind: bool = False
+    ) -> None:
         if is_blind:
             self.world.sandbox.arm("unfound", operation=SEARCH, delay_s=10**6)
         operation, fault = question or (None, None)
@@ -172,7 +174,7 @@ class LabelLife(RuleBasedStateMachine):
 
     @precondition(lambda self: self.world.orders)
     @rule(which=numbers, answer=st.sampled_from(ANSWERS), place=st.sampled_from([None, None, *KILLS]))
-    def cancel(self, which: int, answer: str | None, place: str | None) -> None:
+    def cancel(self, which: int, answer: str | None = None, place: str | None = None) -> None:
         row = self.one_of(which, {LabelState.GENERATED})
         if row is None:
             return

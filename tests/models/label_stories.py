@@ -1,19 +1,25 @@
 """Stories of several steps that a walk seldom makes, each told in one rule; between its steps the sentences hold."""
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
+from io import StringIO
+from shutil import rmtree
 from typing import Any
 
+from django.core.management import CommandError, call_command
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
 from labels.lifecycle import cancelling
-from labels.models import LabelState
-from tests.labels.interruptions import CANCEL
-from tests.models.label_backups import restored
+from labels.models import LabelState, ShippingLabel
+from labels.pdfs import receipts
+from tests.labels.interruptions import CANCEL, moment
+from tests.labels.orders import RECIPIENT
 from tests.models.label_carriers import behind
 from tests.models.label_life import ANSWERS, FAULTS, KILLS, PLACES, QUESTIONS, LabelLife, numbers
 from tests.models.label_ways import Way, ways
+from tests.models.label_world import World
 
 NEWEST = -1
 carriers = st.sampled_from(["alpha", "beta"])
@@ -22,6 +28,22 @@ few = st.sampled_from([1, 1, 1, 2, 3])  # a fault is one parcel's
 faults = st.integers(0, 9)
 answers = st.sampled_from(ANSWERS)
 waits_s = st.sampled_from([0, 400, 2000, 4000, 90_000])
+
+
+@contextmanager
+def restored(world: World, *, is_erased: bool) -> Iterator[None]:
+    """Restore the database to the moment before the block, and recover; maybe the customer is erased before that."""
+    world.open_storage()
+    rmtree(world.folder / receipts.ROOT, ignore_errors=True)  # earlier stories' receipts
+    for row in ShippingLabel.objects.all():
+        receipts.write(row)  # as old as the row, by which time has passed
+    restore = moment()
+    yield
+    if is_erased:
+        with suppress(CommandError):  # a label of his is not over
+            call_command("erase_customer", world.buyer.shop.id, RECIPIENT["email"], stdout=StringIO())
+    restore()
+    call_command("recover", stdout=StringIO())
 
 
 class LabelStories(LabelLife):
@@ -43,23 +65,25 @@ class LabelStories(LabelLife):
         question=st.sampled_from(QUESTIONS),
         is_blind=st.booleans(),
     )
-    def settle(self, question: tuple[str, str] | None, is_blind: bool, seconds: int, **order: Any) -> None:
+    def settle(
+        self, seconds: int, question: tuple[str, str] | None = None, *, is_blind: bool = False, **order: Any
+    ) -> None:
         """An order goes wrong, time passes, and the carrier is asked."""
         self.order(**order)
         self.let_pass(seconds)
-        self.reconcile(question=question, is_blind=is_blind, place=None)
+        self.reconcile(question, is_blind=is_blind)
 
     @rule(carrier=carriers, count=counts, fault=faults, seconds=waits_s, left_out=st.integers(0, 2))
     def adopt_order(self, carrier: str, count: int, fault: int, seconds: int, left_out: int) -> None:
         """An order goes wrong, and a person adopts what was made."""
-        self.order(carrier=carrier, count=count, fault=fault, place=None)
+        self.order(carrier=carrier, count=count, fault=fault)
         self.let_pass(seconds)
         self.adopt(which=NEWEST, left_out=left_out)
 
     @rule(carrier=carriers, count=counts, fault=faults, seconds=waits_s)
     def give_up(self, carrier: str, count: int, fault: int, seconds: int) -> None:
         """An order goes wrong, and a person finds that nothing is left of it."""
-        self.order(carrier=carrier, count=count, fault=fault, place=None)
+        self.order(carrier=carrier, count=count, fault=fault)
         self.let_pass(seconds)
         self.mark_as_not_made(which=NEWEST)
 
@@ -67,50 +91,50 @@ class LabelStories(LabelLife):
     @rule(count=counts, fault=faults)
     def find_nothing(self, count: int, fault: int) -> None:
         """An order goes wrong among others, and alpha's search is late with it, or behind, or has nothing to find."""
-        self.order(carrier="alpha", count=1, fault=0, place=None)
+        self.order(carrier="alpha", count=1)
         self.order_elsewhere(carrier="alpha", count=count, place="before the carrier")
-        self.order(carrier="alpha", count=1, fault=0, place=None)
+        self.order(carrier="alpha", count=1)
         known = len(self.world.sandbox.made())
         with self.world.failing(self.fault("alpha", fault)):
             self.resume()
         self.let_pass(2000)
         for carrier in ("beta", "alpha"):
-            self.order(carrier=carrier, count=1, fault=0, place=None)
-        self.reconcile(question=None, is_blind=False, place=None)
+            self.order(carrier=carrier, count=1)
+        self.reconcile()
         self.let_pass(2000)
         with behind(self.world.sandbox, known):
-            self.reconcile(question=None, is_blind=False, place=None)
+            self.reconcile()
         self.let_pass(400)
-        self.reconcile(question=None, is_blind=False, place=None)
+        self.reconcile()
 
     @rule(carrier=carriers, count=counts)
     def restore_order(self, carrier: str, count: int) -> None:
         """A shop has a label that the database forgets."""
-        self.order(carrier=carrier, count=count, fault=0, place=None)
+        self.order(carrier=carrier, count=count)
         self.restore(which=NEWEST)
 
     @precondition(lambda self: self.world.suspended is None)
     @rule(carrier=carriers, count=counts, fault=faults, is_erased=st.booleans())
     def recover(self, carrier: str, count: int, fault: int, is_erased: bool) -> None:
         """An order was in doubt at the moment that is restored; since then it was settled and repeated."""
-        self.order(carrier=carrier, count=count, fault=fault, place=None)
+        self.order(carrier=carrier, count=count, fault=fault)
         wanted = self.world.orders[-1]
         self.let_pass(4000)
-        self.order(carrier=carrier, count=1, fault=0, place=None)
+        self.order(carrier=carrier, count=1)
         with restored(self.world, is_erased=is_erased):
-            self.reconcile(question=None, is_blind=False, place=None)
+            self.reconcile()
             self.note(wanted, self.world.ask(wanted))
             self.holds()
 
     @rule(count=st.integers(2, 3), left_out=st.integers(0, 2), is_adopted=st.booleans())
     def refuse_part(self, count: int, left_out: int, is_adopted: bool) -> None:
         """The second of several parcels is refused; a person adopts the first, or the order settles itself."""
-        self.order(carrier="beta", count=count, fault=FAULTS["beta"].index("30204@2"), place=None)
+        self.order(carrier="beta", count=count, fault=FAULTS["beta"].index("30204@2"))
         self.let_pass(400 if is_adopted else 2000)
         if is_adopted:
             self.adopt(which=NEWEST, left_out=left_out)
         else:
-            self.reconcile(question=None, is_blind=False, place=None)
+            self.reconcile()
 
     @precondition(lambda self: self.world.suspended is None)
     @rule(carrier=carriers, count=counts, place=st.sampled_from(PLACES), seconds=waits_s, again=st.booleans())
@@ -118,12 +142,12 @@ class LabelStories(LabelLife):
         """A process stands still while its order is settled, and maybe ordered again, and then goes on."""
         self.order_elsewhere(carrier=carrier, count=count, place=place)
         self.let_pass(seconds)
-        self.reconcile(question=None, is_blind=False, place=None)
+        self.reconcile()
         self.let_pass(seconds)
-        self.reconcile(question=None, is_blind=False, place=None)
+        self.reconcile()
         self.holds()
         if again:
-            self.repeat(which=NEWEST, fault=0, place=None)
+            self.repeat(which=NEWEST)
             self.holds()
         self.resume()
 
@@ -132,7 +156,7 @@ class LabelStories(LabelLife):
         """A cancellation has no answer, or not yet, and is asked for again."""
         self.begin_cancellation(count, answer, is_handed_in=is_handed_in)
         self.let_pass(400)
-        self.reconcile(question=again and (CANCEL, again), is_blind=False, place=None)
+        self.reconcile(again and (CANCEL, again))
 
     @rule(count=few, answer=st.sampled_from(["2", "close", "closemade"]), is_handed_in=st.booleans(), seconds=waits_s)
     def decide_cancellation(self, count: int, answer: str, is_handed_in: bool, seconds: int) -> None:
@@ -164,19 +188,19 @@ class LabelStories(LabelLife):
         )
         self.let_pass(seconds)
         if seconds:
-            self.reconcile(question=None, is_blind=False, place=None)
-        self.cancel(which=NEWEST, answer=answer, place=None)
+            self.reconcile()
+        self.cancel(which=NEWEST, answer=answer)
         self.holds()
         if is_handed_in:
             self.hand_in(which=NEWEST)
         self.let_pass(400)
-        self.reconcile(question=again and (CANCEL, again), is_blind=False, place=None)
+        self.reconcile(again and (CANCEL, again))
         self.end_cancellation(which=NEWEST)
 
     @rule(count=st.integers(2, 3), early=st.integers(1, 2), only=st.integers(0, 2))
     def cancel_in_part(self, count: int, early: int, only: int) -> None:
         """Some parcels can't be cancelled yet, and one of these is handed in: once one is cancelled, all others are."""
-        self.order(carrier="alpha", count=count, fault=0, place=None)
+        self.order(carrier="alpha", count=count)
         row = self.world.newest(self.world.orders[NEWEST])
         if row is None or row.state != LabelState.GENERATED:
             return
@@ -187,7 +211,7 @@ class LabelStories(LabelLife):
         live = self.world.live_own(row)
         self.world.move(row, [live[only % len(live)]])
         self.let_pass(400)
-        self.reconcile(question=None, is_blind=False, place=None)
+        self.reconcile()
         row.refresh_from_db()
         assert not row.is_cancelled_in_part or self.world.live_own(row) == [live[only % len(live)]]
 
@@ -206,16 +230,16 @@ class LabelStories(LabelLife):
     ) -> None:
         """While a process waits for a carrier or the storage, another one does something; then the first goes on."""
         acts: dict[str, Any] = {
-            "order": partial(self.order, carrier=carrier, count=1 + which % 3, fault=0, place=None),
-            "repeat": partial(self.repeat, which=which, fault=0, place=None),
-            "reconcile": partial(self.reconcile, question=answer and (CANCEL, answer), is_blind=False, place=None),
-            "cancel": partial(self.cancel, which=which, answer=answer, place=None),
+            "order": partial(self.order, carrier=carrier, count=1 + which % 3),
+            "repeat": partial(self.repeat, which=which),
+            "reconcile": partial(self.reconcile, answer and (CANCEL, answer)),
+            "cancel": partial(self.cancel, which=which, answer=answer),
             "adopt": partial(self.adopt, which=which, left_out=other),
         }
         others: dict[str, Any] = {
-            "repeat": partial(self.repeat, which=other, fault=0, place=None),
-            "reconcile": partial(self.reconcile, question=None, is_blind=False, place=None),
-            "cancel": partial(self.cancel, which=other, answer=None, place=None),
+            "repeat": partial(self.repeat, which=other),
+            "reconcile": self.reconcile,
+            "cancel": partial(self.cancel, which=other),
             "adopt": partial(self.adopt, which=other, left_out=which),
             "not made": partial(self.mark_as_not_made, which=other),
             "end": partial(self.end_cancellation, which=other),
@@ -228,7 +252,7 @@ class LabelStories(LabelLife):
     def settle_all(self) -> None:
         for seconds in (2000, 90_000):
             self.world.pass_time(seconds)
-            self.reconcile(question=None, is_blind=False, place=None)
+            self.reconcile()
 
     def let_pass(self, seconds: int) -> None:
         self.holds()

@@ -14,7 +14,6 @@ from tests.models.label_life import FAULTS
 
 Way = tuple[str, dict[str, Any]]
 counts = st.integers(1, 2)
-NOTHING_ELSE: dict[str, Any] = {"place": None, "question": None, "is_blind": False}
 LONG_S = 4000  # the purchase's lease, the carrier's search and the wait for a settlement are over
 
 
@@ -31,28 +30,27 @@ def after(carrier: str, *faults: str | None) -> dict[str, Any]:
 
 
 WAYS: dict[Event, st.SearchStrategy[Way]] = {
-    Event.BOUGHT: way("settle", **NOTHING_ELSE, **after("alpha", "unnumbered", "nolabel"), seconds=400),
+    Event.BOUGHT: way("settle", **after("alpha", "unnumbered", "nolabel"), seconds=400),
     Event.STORED: way("restore_order", carrier=["alpha", "beta"]),
-    Event.REFUSED: way("order", **after("alpha", "38", "1"), place=None)
-    | way("order", **after("beta", "30204"), place=None),
-    Event.UNANSWERED: way("order", **after("alpha", "close", "closemade", "late"), place=None),
+    Event.REFUSED: way("order", **after("alpha", "38", "1")) | way("order", **after("beta", "30204")),
+    Event.UNANSWERED: way("order", **after("alpha", "close", "closemade", "late")),
     Event.MADE_IN_PART: way("refuse_part", count=[2, 3], left_out=[0, 1, 2], is_adopted=[True, False]),
     Event.INTERRUPTED: way(
         "settle",
-        **NOTHING_ELSE | {"place": ["before the carrier", "after the carrier"]},
+        place=["before the carrier", "after the carrier"],
         **after("alpha", None),
         seconds=[2000, LONG_S],
     ),
     Event.FOUND: way(
         "settle",
-        **NOTHING_ELSE | {"question": [(CANCEL, "1"), (CANCEL, "3")]},
+        question=[(CANCEL, "1"), (CANCEL, "3")],
         **after("alpha", "closemade"),
         seconds=LONG_S,
     ),
     Event.NOT_FOUND: way("find_nothing", fault=[FAULTS["alpha"].index(each) for each in ("close", "late")])
     | way("recover", **after("alpha", "close"), is_erased=[True, False]),
-    Event.VOIDED: way("settle", **NOTHING_ELSE, **after("alpha", "closemade", "late"), seconds=LONG_S),
-    Event.SETTLED: way("settle", **NOTHING_ELSE, **after("beta", "close", "closemade", "nolabel"), seconds=LONG_S),
+    Event.VOIDED: way("settle", **after("alpha", "closemade", "late"), seconds=LONG_S),
+    Event.SETTLED: way("settle", **after("beta", "close", "closemade", "nolabel"), seconds=LONG_S),
     Event.ANSWERED_LATE: way(
         "answer_late",
         carrier="beta",

@@ -1,6 +1,7 @@
 """The lives of numbers, parcels and deliveries as a state machine: imports, labels, carriers, endpoints and time."""
 
 import sys
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from tests.labels.interruptions import CANCEL
 from tests.models import product
-from tests.models.delivery_life import DeliveryLife, kills, shops
+from tests.models.delivery_life import NO_KILL, DeliveryLife, kills, shops
 from tests.models.interruptions import Elsewhere, die, host_clock
 from tests.models.parcel_rules import Oracle
 from tests.models.parcel_world import MINUTE_MS, Label, Shop
@@ -55,7 +56,7 @@ class ParcelLife(DeliveryLife):
     # --- The shops ---
 
     @rule(shop=shops, wanted=lines, is_ahead=st.booleans(), case=cases)
-    def import_parcels(self, shop: int, wanted: list[Any], is_ahead: bool, case: int) -> None:
+    def import_parcels(self, shop: int, wanted: list[Any], case: int = 0, *, is_ahead: bool = False) -> None:
         """Import one or two parcels; some reports are late, and some imports are killed, and change nothing."""
         own = self.shop(shop)
         made = self.lines(own, wanted, is_ahead=is_ahead, is_late=case == 8)
@@ -66,7 +67,7 @@ class ParcelLife(DeliveryLife):
             self.note_import(own, made)
 
     @rule(shop=shops, carrier=st.sampled_from(product.CARRIERS), count=st.sampled_from([1, 2, 2, 3]), case=cases)
-    def buy(self, shop: int, carrier: str, count: int, case: int) -> None:
+    def buy(self, shop: int, carrier: str, count: int, case: int = 0) -> None:
         self.world.buy(self.shop(shop), carrier, count, "closemade" if case > 7 else None)
 
     @rule(which=ranks)
@@ -114,7 +115,7 @@ class ParcelLife(DeliveryLife):
         faulty=st.sets(ranks, max_size=2),
         kill=kills,
     )
-    def look(self, seconds: int, faulty: set[int], kill: tuple[int, str]) -> None:
+    def look(self, seconds: int, faulty: Collection[int] = (), kill: tuple[int, str] = NO_KILL) -> None:
         """Let time pass, and ask the carriers; some numbers can't be answered, and some passes are killed."""
         self.pass_time(seconds)
         numbers = [number for shop in self.world.shops for number in shop.numbers()]
@@ -128,7 +129,7 @@ class ParcelLife(DeliveryLife):
         self.pass_time(seconds)
         product.reconcile_labels()
 
-    def ask(self, kill: tuple[int, str] = (0, "")) -> None:
+    def ask(self, kill: tuple[int, str] = NO_KILL) -> None:
         self.world.carriers.answered.clear()
         with self.world.commits.planned(*kill, die):
             product.ask_carriers()

@@ -34,7 +34,7 @@ class ParcelStories(ParcelLife):
         again = self.buy_and_import(shop, carrier, 1, parcel, 1)
         if again.is_sold():
             self.world.happen(self.shop(shop), again.numbers[0], DELIVERED[carrier], is_late=False)
-        self.look(seconds=27 * HOUR_S, faulty=set(), kill=(0, ""))
+        self.look(seconds=27 * HOUR_S)
 
     @rule(shop=shops, carrier=carriers, giver=parcels, taker=parcels, case=st.integers(0, 3))
     def hand_over(self, shop: int, carrier: str, giver: int, taker: int, case: int) -> None:
@@ -47,39 +47,39 @@ class ParcelStories(ParcelLife):
         if case % 2:
             lines.reverse()
         for some in [lines] if case < 2 else [[line] for line in lines]:
-            self.import_parcels(shop, some, is_ahead=False, case=0)
+            self.import_parcels(shop, some)
             self.holds()
         for number in own.labels[-1].numbers:
             self.world.happen(own, number, DELIVERED[carrier], is_late=False)
-            self.look(seconds=2 * HOUR_S, faulty=set(), kill=(0, ""))
+            self.look(seconds=2 * HOUR_S)
             self.holds()
 
     @rule(shop=shops, parcel=parcels, number=st.integers(0, 3), what=works, times=st.integers(1, 2))
     def die_at_work(self, shop: int, parcel: int, number: int, what: str, times: int) -> None:
         """A process dies with what it had claimed: another does it when the lease is over."""
         own = self.shop(shop)
-        self.import_parcels(shop, [(parcel, [-1 - number], "IN_TRANSIT")], is_ahead=False, case=0)
+        self.import_parcels(shop, [(parcel, [-1 - number], "IN_TRANSIT")])
         number_ = own.lines[own.ids[parcel]].numbers[0]
         self.world.happen(own, number_, DELIVERED[own.carrier_of(number_)], is_late=False)
         for _ in range(times):
             if what == "deliver":
                 self.deliver(kill=(1, "after"))
             else:
-                self.look(seconds=0, faulty=set(), kill=(1, "after"))
+                self.look(seconds=0, kill=(1, "after"))
         self.pass_time(LEASE_S)
         self.ask()
-        self.deliver(kill=(0, ""))
+        self.deliver()
 
     @rule(shop=shops, parcel=parcels)
     def answer_slowly(self, shop: int, parcel: int) -> None:
         """An endpoint takes its time for the first of two events of a parcel: the second one goes right after it."""
         own = self.shop(shop)
         for status in ("OUT_FOR_DELIVERY", "IN_TRANSIT"):
-            self.import_parcels(shop, [(parcel, [-1], status)], is_ahead=False, case=0)
+            self.import_parcels(shop, [(parcel, [-1], status)])
             self.holds()
         own.steady.receiver.hang()
         Timer(ANSWERS_AFTER_S, own.steady.receiver.release).start()
-        self.deliver(kill=(0, ""))
+        self.deliver()
 
     @rule(shop=shops, parcel=parcels)
     def let_go(self, shop: int, parcel: int) -> None:
@@ -99,8 +99,8 @@ class ParcelStories(ParcelLife):
     def buy_and_import(self, shop: int, carrier: str, count: int, parcel: int, named: int) -> Label:
         """Buy a label, and report a parcel with so many of its numbers."""
         own = self.shop(shop)
-        self.buy(shop=shop, carrier=carrier, count=count, case=0)
+        self.buy(shop=shop, carrier=carrier, count=count)
         self.holds()
-        self.import_parcels(shop, [(parcel, list(range(min(named, count))), None)], is_ahead=False, case=0)
+        self.import_parcels(shop, [(parcel, list(range(min(named, count))), None)])
         self.holds()
         return own.labels[-1]

@@ -18,6 +18,7 @@ from tests.labels.factories import ContractFactory
 from tests.labels.orders import order, post
 from tests.models import product
 from tests.models.interruptions import Commits
+from tests.models.label_world import LINKED
 from tests.models.parcel_carriers import Carriers
 from tests.shops.webhooks.receivers import Received, Receiver
 from tests.support.api import Caller
@@ -25,7 +26,6 @@ from tests.support.factories import ParcelLineFactory
 
 LEASE_S = 120
 MINUTE_MS = 60_000
-LINKED = {"alpha": "alpha-13", "beta": "beta_domicile_sans_signature_outre_mer"}
 # Ids as shops have them, some of which pages and paths have to quote.
 PARCEL_IDS = ("P_12", "order:77", "gid://shopify/Fulfillment/4711", "A&B")
 FREE_NUMBERS = {"alpha": ("XA000000011FR", "XA000000025FR"), "beta": ("8R00000000017", "8R00000000024")}
