@@ -194,11 +194,12 @@ def _kilograms(text: str) -> Decimal | None:
 
 
 def _closures(point: Element) -> Iterator[tuple[date, date]]:
-    """Yield the first and the last day of each period in which the point is closed."""
+    """Yield the first and the last day of each period in which the point is closed; an end may be absent."""
     for period in point.findall("listePeriodeFermeture"):
         first, last = (
             next(filter(None, (soap.text(period, f"{name}De{end}") for name in ("calendar", "date"))), "")
             for end in ("Debut", "Fin")
         )
         with suppress(ValueError, OverflowError):
-            yield day_of(first), day_of(last)
+            if first or last:
+                yield day_of(first) if first else date.min, day_of(last) if last else date.max

@@ -227,7 +227,13 @@ def test_a_relay_without_a_readable_limit_takes_the_parcel(serve: Serve, changes
         ("2026-03-02T00:00:00", "2026-03-02T00:00:00", True),
         ("2026-03-03T00:00:00+01:00", "2026-03-09T00:00:00+01:00", False),
         ("2026-02-20T00:00:00+01:00", "2026-03-01T00:00:00+01:00", False),
+        ("2026-03-02T00:00:00+01:00", "", True),
+        ("2026-03-03T00:00:00+01:00", "", False),
+        ("", "2026-03-02T00:00:00+01:00", True),
+        ("", "2026-03-01T00:00:00+01:00", False),
+        ("", "", False),
         ("soon", "later", False),
+        ("2026-03-02T00:00:00+01:00", "later", False),
     ],
 )
 def test_a_relay_is_closed_on_the_days_of_its_holidays(serve: Serve, first: str, last: str, is_closed: bool) -> None:
