@@ -21,7 +21,7 @@ from carriers.sandbox.data import rows
 from carriers.sandbox.journeys import JOURNEYS, asked_for
 
 BOTH: tuple[str, ...] = ("alpha", "beta")
-# alpha's `content1` holds a description of the goods, too, before the reference.
+# Other words may stand before it.
 _MAGIC = re.compile(r"(?:.* )?FAULT (?:([1-9]) )?([A-Z0-9]+)")
 # beta's magic reference has no room for the names of its routing errors: R18 is ROUTING_18, IV106 GEO_ROUTING_IV106.
 _CODE = re.compile(r"\d{1,5}|ROUTING(_\w+)?|(?:ROUTING|R)(\d{1,3})|(?:GEO_ROUTING_)?IV(\d{3})")

@@ -16,7 +16,7 @@ PACE_NAME = "SANDBOX_PACE"
 PACE_HELP = f"seconds of journey that a parcel travels in a second; default {PACE_NAME}, else {DEFAULT_PACE:g}"
 HOME, RELAY, PARTNER, UNSENT = "home", "relay", "partner", "unsent"
 
-# alpha's `content1` holds a description of the goods, too, before the reference.
+# Other words may stand before it.
 _MAGIC = re.compile(r"(?:.* )?JOURNEY ([A-Z0-9]+)")
 
 
