@@ -194,19 +194,13 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
 
     def end_cancellation(self, request: StaffRequest, label: ShippingLabel) -> None:
         """Take a decision about a label whose carrier could not cancel it."""
-        outcomes = {
-            "cancelled": gettext("Marked as cancelled."),
-            "kept": gettext("Kept. The shop can retrieve the label again."),
-        }
-        outcome = request.POST.get("outcome", "")
-        if outcome in outcomes:
-            decisions.end_cancellation(
-                label=label,
-                is_cancelled=outcome == "cancelled",
-                decided_by=request.user,
-                cancelled=request.POST.getlist("parcel"),
-            )
-            messages.success(request, outcomes[outcome])
+        match request.POST.get("outcome"):
+            case "cancelled":
+                decisions.mark_as_cancelled(label=label, decided_by=request.user)
+                messages.success(request, gettext("Marked as cancelled."))
+            case "kept":
+                decisions.keep(label=label, decided_by=request.user, cancelled=request.POST.getlist("parcel"))
+                messages.success(request, gettext("Kept. The shop can retrieve the label again."))
 
     def dismiss_notice(self, request: StaffRequest, label: ShippingLabel) -> None:
         with suppress(decisions.NotOpenError):  # a colleague was faster

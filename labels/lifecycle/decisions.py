@@ -191,37 +191,47 @@ def cancel(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> ShippingLab
     return cancelled
 
 
-def end_cancellation(
-    *, label: ShippingLabel, is_cancelled: bool, decided_by: AbstractBaseUser, cancelled: Collection[str] = ()
-) -> None:
-    """Record that the parcels were cancelled elsewhere, or that the label stays bought. Raise DecisionError.
+def mark_as_cancelled(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:
+    """Record that the parcels of a label in cancellation were cancelled elsewhere. Raise DecisionError."""
+    end_cancellation(label, Event.MARKED_CANCELLED, decided_by, "Marked as cancelled.")
 
-    It stays bought without the parcels that are cancelled, which are those that the row knows, and `cancelled`.
+
+def keep(*, label: ShippingLabel, decided_by: AbstractBaseUser, cancelled: Collection[str] = ()) -> None:
+    """Record that a label in cancellation stays bought. Raise DecisionError.
+
+    It does so without the parcels that are cancelled, which are those that the row knows, and `cancelled`.
     """
-    gone = [number for number in label.uncancelled_numbers if number in cancelled and not is_cancelled]
-    kept = [] if is_cancelled else [number for number in label.uncancelled_numbers if number not in gone]
-    if not is_cancelled and len(kept) == 0 < len(label.tracking_numbers):
+    lost = [number for number in label.tracking_numbers if number in {*label.cancelled_numbers, *cancelled}]
+    ranks = [rank for rank, number in enumerate(label.tracking_numbers) if number not in lost]
+    left = [label.tracking_numbers[rank] for rank in ranks]
+    if lost and not left:
         raise DecisionError(gettext("Nothing was changed: no parcel is left to keep."))
-    event = Event.MARKED_CANCELLED if is_cancelled else Event.MARKED_KEPT
-    facts = decided(decided_by) | ({} if is_cancelled else what_is_kept(label, kept, gone))
-    lost = [number for number in label.tracking_numbers if number not in kept and not is_cancelled]
-    note = f"Kept in part: {', '.join(kept)}." if lost else KEPT
+    facts: dict[str, Any] = {"cancel_requested_at": None}
+    if lost:
+        known = outcomes.unique(label.cancelled_numbers, lost)
+        facts |= {"tracking_numbers": left, "cancelled_numbers": known, **only_parcels(label, ranks, CANCELLED)}
+    note = f"Kept in part: {', '.join(left)}." if lost else KEPT
+    end_cancellation(label, Event.MARKED_KEPT, decided_by, note, lost=lost, **facts)
+
+
+def end_cancellation(
+    label: ShippingLabel,
+    event: Event,
+    decided_by: AbstractBaseUser,
+    note: str,
+    *,
+    lost: Sequence[str] = (),
+    **facts: Any,
+) -> None:
+    """Write a decision about a label in cancellation, which is kept without those `lost`; raise NotOpenError."""
     is_seen = Q(cancelled_numbers=label.cancelled_numbers)
     with transaction.atomic():
         if lost and ShippingLabel.objects.row_of(label).select_for_update().exists():
             # Before its parcel is shown: an import locks in this order, too.
             parcels.release_numbers(label, lost, is_kept=True)
-        if not move(label, event, is_free(), is_seen, **facts):
+        if not move(label, event, is_free(), is_seen, **decided(decided_by), **facts):
             raise NotOpenError
-        record(label, decided_by, "Marked as cancelled." if is_cancelled else note)
-
-
-def what_is_kept(label: ShippingLabel, kept: Sequence[str], gone: Sequence[str]) -> dict[str, Any]:
-    """Return what the row says of a label that stays bought, of some of its parcels if others are cancelled."""
-    ranks = [rank for rank, number in enumerate(label.tracking_numbers) if number in kept]
-    parts = only_parcels(label, ranks, CANCELLED) if len(kept) < len(label.tracking_numbers) else {}
-    cancelled_numbers = outcomes.unique(label.cancelled_numbers, gone)
-    return {"cancel_requested_at": None, "tracking_numbers": kept, "cancelled_numbers": cancelled_numbers, **parts}
+        record(label, decided_by, note)
 
 
 def dismiss_notice(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:

@@ -187,13 +187,12 @@ class LabelLife(RuleBasedStateMachine):
         """A person looks at the carrier's portal and says what is true."""
         row = self.one_of(which, CANCELLATION)
         if row:
-            live = self.world.live_own(row)
+            live, person = self.world.live_own(row), self.world.person
             gone = [number for number in row.tracking_numbers if number not in live]
-            self.decide(
-                lambda: decisions.end_cancellation(
-                    label=row, is_cancelled=not live, cancelled=gone, decided_by=self.world.person
-                )
-            )
+            if live:
+                self.decide(lambda: decisions.keep(label=row, cancelled=gone, decided_by=person))
+            else:
+                self.decide(lambda: decisions.mark_as_cancelled(label=row, decided_by=person))
 
     @precondition(lambda self: self.world.orders)
     @rule(which=numbers, left_out=st.integers(0, 2))
