@@ -119,7 +119,7 @@ def conversation_if_billed(label: ShippingLabel) -> AbstractContextManager[Conve
 def begin(label: ShippingLabel) -> ShippingLabel:
     """Commit the request, on record, before the carrier is asked: the shop can't retrieve the label from now on."""
     latest: ShippingLabel = ShippingLabel.objects.row_of(label).get()
-    if latest.state == LabelState.GENERATED and parcels.is_handed_in(latest):
+    if latest.state == LabelState.GENERATED and parcels.handed_in(latest):
         raise kept_as_bought(label, HANDED_IN, reason=HANDED_IN)
     facts = {"cancel_requested_at": clock.now(), "leased_until": lease(), "ask_again_at": None}
     with transaction.atomic():

@@ -63,11 +63,6 @@ def numbers_of(label: ShippingLabel, numbers: Collection[str]) -> QuerySet[Track
     return own.filter(number__in=numbers, label=label.id)
 
 
-def is_handed_in(label: ShippingLabel) -> bool:
-    """Tell if the carrier has reported that it has one of the label's parcels."""
-    return bool(handed_in(label))
-
-
 def handed_in(label: ShippingLabel) -> set[str]:
     """Return the label's numbers of which the carrier has reported that it has the parcel."""
     return {event.number for event in events_of(numbers_of(label, label.tracking_numbers)) if has_moved([event])}

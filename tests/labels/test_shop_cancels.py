@@ -191,7 +191,7 @@ def test_a_parcel_that_is_reported_as_handed_in_is_refused_without_the_carrier(
 ) -> None:
     bought(buyer, carrier_code)
     calls = sandbox.server.state.counts()
-    monkeypatch.setattr("labels.lifecycle.parcels.is_handed_in", lambda label: True)
+    monkeypatch.setattr("labels.lifecycle.parcels.handed_in", lambda label: set(label.tracking_numbers))
     message = "The label can't be cancelled: the carrier has taken it in charge. It stays bought."
     assert_refused(cancel(buyer, row().id), 409, "LABEL_NOT_CANCELLABLE", message)
     assert sandbox.server.state.counts() == calls
