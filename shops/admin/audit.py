@@ -31,7 +31,8 @@ def as_json(value: dict[str, Any]) -> str:
 
 
 def what(entry: AuditEntry) -> str:
-    return render_to_string("shops/what.html", {"entry": entry, "facts": facts(entry)}).strip() or NOTHING
+    made = render_to_string("shops/what.html", {"entry": entry, "facts": facts(entry)})
+    return made if made.strip() else NOTHING
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ FACTS: Final[Mapping[str, str]] = {
     "shown": gettext_noop("shown"),
     "hits": gettext_noop("found"),
     "kind": gettext_noop("kind"),
+    "by": gettext_noop("by"),
     "format": gettext_noop("file"),
     "file": gettext_noop("file"),
     "filters": gettext_noop("filters"),
@@ -33,6 +34,14 @@ FACTS: Final[Mapping[str, str]] = {
     "asked": gettext_noop("asked"),
     "printed_with": gettext_noop("printed with"),
 }
+KINDS: Final[Mapping[str, str]] = {
+    "text": gettext_noop("text"),
+    "token": gettext_noop("access token"),
+    "list": gettext_noop("list"),
+    "number": gettext_noop("number"),
+    "recipient": gettext_noop("recipient"),
+    "customer": gettext_noop("customer"),
+}
 LISTS: Final[Mapping[str, str]] = {"parcels.list": gettext_noop("Lists of numbers")}
 
 
@@ -48,5 +57,8 @@ def kind(object_type: str, *, is_list: bool = False) -> str:
 def facts(entry: AuditEntry) -> Iterator[tuple[str, Any]]:
     """Yield the details of an entry: a name, empty of a note, and the value."""
     for name, value in entry.details.items():
-        text = kind(value, is_list=True) if name in {"of", "list"} else words(value)
+        if name in {"of", "list"}:
+            text = kind(value, is_list=True)
+        else:
+            text = gettext(KINDS[value]) if name in {"kind", "by"} and value in KINDS else words(value)
         yield "" if name == "note" else gettext(FACTS.get(name, name)), text
