@@ -2,6 +2,7 @@
 
 import re
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.contrib.staticfiles import finders
@@ -10,6 +11,7 @@ from pytest_django.fixtures import Settings
 
 from parcels.models import Parcel, TrackingStatus
 from shops.models import Shop
+from shops.personal_data import MASKED
 from tests.parcels.admin.pages import DAY_MS, NOON_MS, PARCELS, listed, page_of
 from tests.support.api import client, logged_in
 from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, ShopFactory, import_parcel
@@ -44,6 +46,13 @@ def test_the_page_shows_the_whole_parcel(staff: Client, shop: Shop) -> None:
     for text in ("zoe@example.com", "before@example.com", "Joyeux anniversaire", "fr-FR", "noel-2026", "prod_cross"):
         assert text in internal
         assert text == "zoe@example.com" or text not in page[: -len(internal)]
+
+
+def test_a_masked_e_mail_is_no_link_to_a_search_for_dots(shop: Shop) -> None:
+    import_parcel(shop, id="P1", customerEmail="zoe@example.com")
+    page = page_of(logged_in("view_parcel", name="reporter"), "P1")
+    assert MASKED in page
+    assert quote(MASKED) not in page
 
 
 def test_a_parcel_without_an_order_number_is_named_by_its_order_id(staff: Client, shop: Shop) -> None:
