@@ -309,6 +309,7 @@ def test_the_log_names_kinds_and_details_in_the_readers_words(language: str, kin
     staff.get(LABELS)
     staff.get(f"{LABELS}{label.pk}/change/")
     b"".join(staff.get(f"{LABELS}export.csv"))
+    staff.get("/admin/search/", {"q": "ORD 5"})
     text = member("Accounts").get(AUDIT, headers={"Accept-Language": language}).text
     assert '<span class="audit-fact">' in text
     page = unescape(text)

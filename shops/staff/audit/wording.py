@@ -7,7 +7,7 @@ from django.apps import apps
 from django.utils.translation import gettext, gettext_noop
 
 from shops.staff.audit.models import AuditEntry
-from shops.staff.display_texts import words
+from shops.staff.display_texts import NOTHING, words
 
 # Details that are shown by another name than the one that they are stored under.
 FACTS: Final[Mapping[str, str]] = {
@@ -57,8 +57,14 @@ def kind(object_type: str, *, is_list: bool = False) -> str:
 def facts(entry: AuditEntry) -> Iterator[tuple[str, Any]]:
     """Yield the details of an entry: a name, empty of a note, and the value."""
     for name, value in entry.details.items():
-        if name in {"of", "list"}:
-            text = kind(value, is_list=True)
-        else:
-            text = gettext(KINDS[value]) if name in {"kind", "by"} and value in KINDS else words(value)
-        yield "" if name == "note" else gettext(FACTS.get(name, name)), text
+        yield "" if name == "note" else gettext(FACTS.get(name, name)), fact(name, value)
+
+
+def fact(name: str, value: Any) -> str:
+    if name == "by" and isinstance(value, list):  # all that was looked for
+        return ", ".join(fact(name, each) for each in value) or NOTHING
+    if not isinstance(value, str):
+        return words(value)
+    if name in {"of", "list"}:
+        return kind(value, is_list=True)
+    return gettext(KINDS[value]) if name in {"kind", "by"} and value in KINDS else words(value)
