@@ -171,7 +171,8 @@ def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
             found[-1] = (found[-1][0], max(end, found[-1][1]))
         else:
             found.append((start, end))
-    return tuple((start, f"{int(end[:2]) % 24:02}{end[2:]}") for start, end in found)
+    longest = ((start, min(end, _next_day(start))) for start, end in found)
+    return tuple((start, f"{int(end[:2]) % 24:02}{end[2:]}") for start, end in longest)
 
 
 def _span(span: Span) -> Span | None:
@@ -179,7 +180,11 @@ def _span(span: Span) -> Span | None:
     start, end = span
     if not (_TIME.fullmatch(start) and _END.fullmatch(end)) or start == end:
         return None
-    return (start, end) if start < end else (start, f"{int(end[:2]) + 24}{end[2:]}")
+    return (start, end) if start < end else (start, _next_day(end))
+
+
+def _next_day(clock: str) -> str:
+    return f"{int(clock[:2]) + 24}{clock[2:]}"
 
 
 def degrees(text: str) -> float | None:
