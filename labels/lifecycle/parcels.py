@@ -81,7 +81,8 @@ def release_numbers(label: ShippingLabel, cancelled: Collection[str], *, is_kept
     list(locked(parcels))
     leaving = Q(is_added=True)
     if is_kept:
-        leaving |= Q(parcel=label.id, parcel__imported_at=None) & ~Q(number__in=handed_in(label))
+        moved = {event.number for event in events_of(rows) if has_moved([event])}
+        leaving |= Q(parcel=label.id, parcel__imported_at=None) & ~Q(number__in=moved)
     rows.filter(leaving).delete()
     rows.update(state=NumberState.CANCELLED)
     recompute(parcels, clock.now())

@@ -174,6 +174,8 @@ def write_back(label: ShippingLabel, *, was_bought: bool) -> None:
         Effect.RELEASED: is_over,
         Effect.BROUGHT_BACK: was_bought and label.state == S.GENERATED,
     }
+    if was_bought and label.cancelled_numbers:
+        parcels.release_numbers(label, label.cancelled_numbers, is_kept=label.state == S.GENERATED)
     for effect in (each for each, is_due in effects.items() if is_due):
         prepare_effect(label, effect)()
     event = TRANSITIONS[Event(label.last_event)].webhook if label.last_event else ""

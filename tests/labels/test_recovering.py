@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from pytest_django.fixtures import Settings
 
 from carriers.errors import CancellationRefused
 from carriers.shipment import PickupPoint, PurchasedLabel
-from labels.lifecycle import cancelling
+from labels.lifecycle import cancelling, decisions
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
 from labels.orders import shipment
 from labels.pdfs import receipts, recovery, storage
-from parcels.models import Parcel
+from parcels.models import Parcel, TrackingNumber
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
 from shops.staff.audit.models import Action
@@ -120,6 +121,29 @@ def test_a_cancellation_after_the_moment_holds(
     assert buyer.get(f"{SHIPMENTS}/{label_id}").status_code == 404
     assert buyer.look_up(row().tracking_number).status_code == 404
     assert post(buyer, order(product_code), key=KEY).json()["code"] == "LABEL_CANCELLED"
+
+
+@pytest.mark.parametrize("is_asked_before", [True, False])
+def test_a_label_kept_in_part_after_the_moment_is_a_parcel_of_its_own_numbers_alone(
+    is_asked_before: bool, buyer: Caller, sandbox: Sandbox
+) -> None:
+    post(buyer, order(parcels=weighing(1, 2)), key=KEY)
+    cancelled, left = row().tracking_numbers
+    sandbox.server.state.ledger.collect("alpha", left)
+    restore = moment()
+    assert cancelling.cancel(row()).state == LabelState.CANCELLING
+    if is_asked_before:
+        restore = moment()
+    decisions.keep(label=row(), decided_by=User.objects.create_user("ada"))
+    before, numbers = values(), list(TrackingNumber.objects.values_list("number", "state"))
+    assert numbers == [(left, "bought")]
+    restore()
+    assert recover() == ["1 labels brought up to date: label_generated", "0 labels reconciled"]
+    assert without_lease(values()) == without_lease(before)
+    assert list(TrackingNumber.objects.values_list("number", "state")) == numbers
+    parcel = buyer.look_up(left).json()
+    assert (parcel["trackingId"], parcel["trackingNumbers"]) == (left, [left])
+    assert buyer.look_up(cancelled).status_code == 404
 
 
 def test_a_row_that_knows_more_than_its_receipt_stays(buyer: Caller, sandbox: Sandbox) -> None:
