@@ -19,7 +19,7 @@ from carriers.customs import needs_customs
 from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.shipment import DEFAULT_FORMAT
 from labels.lifecycle import cancelling, outcomes, parcels, reconciling
-from labels.lifecycle.errors import StorageUnavailableError
+from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle.leases import hold, take
 from labels.lifecycle.notices import CANCELLED, CUSTOMS_FORM_MISSING, LEFT_OUT
 from labels.lifecycle.states import TRANSITIONS, Event, move
@@ -286,7 +286,8 @@ def settle(label: ShippingLabel) -> None:
     if taken is None:
         raise NotOpenError
     try:
-        reconciling.settle(taken)
+        with suppress(PurchaseFailedError, StorageUnavailableError):  # its row says how: it was settled, or it waits
+            reconciling.settle(taken)
     except BulkheadFullError as error:
         hold(taken)
         raise DecisionError(error.sentence) from error

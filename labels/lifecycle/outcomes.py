@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.http.transport import UnreadableError
@@ -16,7 +17,7 @@ from labels.lifecycle.db_retry import DATABASE_ERRORS, with_db_retry
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle.notices import CUSTOMS_FORM_MISSING
 from labels.lifecycle.states import Event, move
-from labels.models import LabelState, ShippingLabel, settle_wait
+from labels.models import IN_CANCELLATION, STORED, LabelState, ShippingLabel, settle_wait
 from labels.pdfs import recovery, storage, unmerged
 from shops import spans
 from shops.api.errors.coded import CarrierFailedError
@@ -37,7 +38,8 @@ logger = logging.getLogger("labels.purchase")
 def save_received(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: float | None = None) -> None:
     """Put what the carrier gave into the database, before anything else can fail; raise PurchaseFailedError.
 
-    That is raised too where the numbers are not one for each parcel, and where the order was settled meanwhile.
+    That is raised too where the numbers are not one for each parcel, and where the order was settled meanwhile. A label
+    that others have published is then as its row has it.
     """
     numbers = list(purchased.tracking_numbers)
     if not are_as_ordered(label, numbers):
@@ -56,13 +58,19 @@ def save_received(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: 
     if ours:
         logger.warning("customs form missing", extra={"label": label.id, "carrier": label.carrier_code})
     try:
-        is_saved = with_db_retry(lambda: move(label, Event.BOUGHT, **facts), deadline=deadline)
+        is_saved = with_db_retry(lambda: move(label, Event.BOUGHT, *unless_adopted(label), **facts), deadline=deadline)
     except DATABASE_ERRORS as error:
         bought = {"label": label.id, "tracking_numbers": ",".join(numbers)}
         logger.critical("label bought and not recorded", extra=bought, exc_info=True)
         raise not_recorded(label, purchased) from error
-    if not is_saved and not ShippingLabel.objects.row_of(label).generated().exists():
-        raise came_late(label, purchased)
+    if not is_saved:
+        join(label, purchased)
+
+
+def unless_adopted(label: ShippingLabel) -> list[Q]:
+    """Return what is to be true of the row: once the lease is over, staff may have adopted some of the parcels."""
+    is_own = clock.upper_bound_now() < label.leased_until
+    return [] if is_own else [~Q(state=LabelState.RECEIVED) | Q(decided_at=None)]
 
 
 def kept_of(point: PickupPoint | None) -> dict[str, Any]:
@@ -98,26 +106,44 @@ def not_recorded(label: ShippingLabel, purchased: PurchasedLabel) -> PurchaseFai
     return PurchaseFailedError(label)
 
 
-def came_late(label: ShippingLabel, purchased: PurchasedLabel) -> PurchaseFailedError:
-    """Record the parcels of an order that was settled meanwhile: its key may have bought others, so they go."""
+def join(label: ShippingLabel, purchased: PurchasedLabel) -> None:
+    """Take over what others made of the label meanwhile; raise PurchaseFailedError, or ApiError while it is not stored.
+
+    What they do not know goes: the key of an order that was settled may have bought others.
+    """
     logger.warning("label came too late", extra={"label": label.id})
-    label.state = with_db_retry(lambda: save_late(label, purchased.tracking_numbers))
-    is_settled = label.state == LabelState.FAILED
+    state = with_db_retry(lambda: save_late(label, purchased.tracking_numbers))
+    if state == LabelState.GENERATED:
+        label.refresh_from_db(from_queryset=ShippingLabel.objects.row_of(label))
+        return
+    label.state = state
+    if state == LabelState.RECEIVED:
+        raise StorageUnavailableError(label)
+    is_settled = state == LabelState.FAILED
     set_error(label, (CarrierUnavailable if is_settled else OutcomeUnknown)(label.carrier_code, CAME_LATE))
-    return PurchaseFailedError(label)
+    raise PurchaseFailedError(label)
 
 
 @transaction.atomic
 def save_late(label: ShippingLabel, numbers: Iterable[str]) -> str:
-    """Add numbers to the row of a settled order, and let the reconciliation cancel them at once; return its state."""
+    """Add numbers to a row that others have settled, and let the reconciliation cancel them at once; return its state.
+
+    Beside a label's own they are surplus, which the end of its cancellation, if there is one, takes up.
+    """
     row = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).get()
     state: str = row.state
-    known = unique(row.tracking_numbers, numbers)
-    if known != row.tracking_numbers:
-        now = clock.now()
-        facts = {"cancel_requested_at": row.cancel_requested_at or now, "ask_again_at": now}
-        if not move(row, Event.ANSWERED_LATE, tracking_numbers=known, **facts):
-            ShippingLabel.objects.row_of(label).update(tracking_numbers=known, **facts)
+    new = [number for number in unique(numbers) if number not in {*row.tracking_numbers, *row.surplus_numbers}]
+    if not new:
+        return state
+    now = clock.now()
+    if state in {LabelState.RECEIVED, *STORED}:
+        again = {} if state in IN_CANCELLATION else {"ask_again_at": now}
+        ShippingLabel.objects.row_of(label).update(surplus_numbers=[*row.surplus_numbers, *new], **again)
+        return state
+    known = [*row.tracking_numbers, *new]
+    facts = {"cancel_requested_at": row.cancel_requested_at or now, "ask_again_at": now}
+    if not move(row, Event.ANSWERED_LATE, tracking_numbers=known, **facts):
+        ShippingLabel.objects.row_of(label).update(tracking_numbers=known, **facts)
     return state
 
 
@@ -128,11 +154,12 @@ def unique(*numbers: Iterable[str]) -> list[str]:
 
 @spans.step("finish")
 def publish(label: ShippingLabel, *, deadline: float | None = None) -> ShippingLabel:
-    """Merge and store the PDF, and make the label visible; two processes may do it at once.
+    """Merge and store the PDF, and make the label visible, unless others have; two processes may do it at once.
 
     Raise StorageUnavailableError: the reconciliation does what could not be done.
     """
-    assert label.pdf is not None
+    if label.pdf is None:
+        return label
     try:
         storage.store(label, unmerged.merged(bytes(label.pdf)))
         with_db_retry(lambda: move(label, Event.STORED, pdf=None), deadline=deadline)

@@ -3,14 +3,16 @@
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from labels.idempotency import IdempotencyKey
-from labels.lifecycle import leases, purchase
+from labels.lifecycle import decisions, leases, purchase
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
@@ -19,10 +21,12 @@ from shops.contracts import clients
 from shops.contracts.clients import client
 from shops.db import clock
 from tests.labels.conftest import Sandbox, assert_coded, row
-from tests.labels.factories import LabelFactory
-from tests.labels.interruptions import KEY, buy_control, interrupt
-from tests.labels.orders import PRODUCT, order, post
+from tests.labels.factories import PDF, LabelFactory
+from tests.labels.interruptions import KEY, buy_control, interrupt, pass_time
+from tests.labels.orders import PRODUCT, order, post, weighing
+from tests.labels.urls import fetch
 from tests.support.api import Caller
+from tests.support.paths import SHIPMENTS
 
 
 def interrupted(buyer: Caller, minutes: int = 90, **fields: Any) -> ShippingLabel:
@@ -234,3 +238,45 @@ def test_a_process_suspended_after_the_check_of_its_lease_sends_nothing(
     during_the_call(carrier_code, lambda: suspended(settings.CARRIER_TIMEOUT, monkeypatch), monkeypatch)
     assert_coded(post(buyer, order(PRODUCT[carrier_code]), key=KEY), 502, f"{carrier_code.upper()}_UNAVAILABLE")
     assert (sandbox.calls(), row().state) == (0, LabelState.FAILED)
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_an_answer_after_an_adoption_changes_nothing_of_it(
+    is_stored: bool, buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shop is told of the parcel that staff adopted; the other one, which nobody knew, is cancelled."""
+    carrier, person = client("alpha", is_test=False), User.objects.create_user("ada")
+    create_label = carrier.create_label
+
+    def slowly(*args: Any) -> Any:
+        purchased = create_label(*args)
+        pass_time()
+        later = timezone.now() + timedelta(minutes=2)
+        monkeypatch.setattr("shops.db.clock.upper_bound_now", lambda: later)
+        if not is_stored:
+            folder.rename(folder.with_name("away"))
+            folder.write_text("in the way")
+        numbers = ["", purchased.tracking_numbers[1]]
+        decisions.adopt(label=row(), tracking_numbers=numbers, pdf=PDF, decided_by=person)
+        if not is_stored:
+            folder.unlink()
+            folder.with_name("away").rename(folder)
+        return purchased
+
+    monkeypatch.setattr(carrier, "create_label", slowly)
+    answer = post(buyer, body := order(parcels=weighing(1, 2)), key=KEY)
+    if is_stored:
+        assert answer.status_code == 201
+    else:
+        assert_coded(answer, 500, "LABEL_STORAGE_UNAVAILABLE")
+        reconcile()
+        answer = post(buyer, body, key=KEY)
+    left_out, adopted = (parcel.tracking_number for parcel in sandbox.made())
+    assert (answer.json()["trackingNumber"], answer.json()["weight"]) == (adopted, 2)
+    assert fetch(answer.json()["labelUrl"]).content == PDF
+    (listed,) = buyer.get(SHIPMENTS).json()["data"]
+    assert [(parcel["trackingNumber"], parcel["weight"]) for parcel in listed["parcels"]] == [(adopted, 2)]
+    pass_time()
+    reconcile()
+    assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made()] == [True, False]
+    assert (row().tracking_numbers, row().cancelled_numbers) == ([adopted], [left_out])

@@ -9,7 +9,10 @@ from django.test import Client
 from django.utils import timezone
 
 from labels.lifecycle.leases import ASK_AGAIN_AFTER
+from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel, lease
+from labels.pdfs import storage
+from labels.pdfs.storage import StorageError
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from shops.personal_data import MASKED
@@ -156,6 +159,22 @@ def test_asking_now_settles_what_the_carrier_knows(sandbox: Sandbox, staff: Clie
     assert (entry.object_id, entry.changes) == (label.id, {"state": ["unknown", "label_generated"]})
     assert entry.details == {"asked": "alpha"}
     assert "Nothing was changed" in decide(staff, label, "ask").text
+
+
+def test_asking_now_keeps_what_came_for_a_storage_that_is_full(
+    sandbox: Sandbox, staff: Client, buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = bought_unknown(buyer, "alpha", "FAULT NOLABEL")
+
+    def full(*_: Any) -> None:
+        raise StorageError("ENOSPC")
+
+    monkeypatch.setattr(storage, "store", full)
+    assert "It is now: Received." in decide(staff, label, "ask").text
+    monkeypatch.undo()
+    reconcile()
+    label.refresh_from_db()
+    assert (label.state, len(sandbox.made(label.id))) == (LabelState.GENERATED, 1)
 
 
 def test_asking_now_leaves_open_what_the_carrier_does_not_know(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
