@@ -1,7 +1,7 @@
 """Actions on selected labels: decisions about each, and outcomes in words."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from django.contrib import messages
@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from labels.lifecycle import decisions
-from labels.models import OPEN, LabelState, ShippingLabel
+from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
 from shops.staff.acts import Choice, Question, StaffRequest, asked
 from shops.staff.base import LargeTableAdmin
 
@@ -19,6 +19,12 @@ MAX_LABELS = 100  # a carrier is asked for each
 TIME_LIMIT_S = 45.0  # no further label is begun after it
 NOT_REACHED = gettext_noop("not asked any more, as the others took too long: select them again")
 OVER = gettext_noop("over, or still worked on")
+UNDECIDED = gettext_noop("not bought yet, or to be decided")
+WHY_NOT_CANCELLED: Final[Mapping[str, str]] = {
+    LabelState.GENERATED: "",
+    **dict.fromkeys((LabelState.FAILED, LabelState.CANCELLED), OVER),
+    **dict.fromkeys(IN_CANCELLATION, gettext_noop("being cancelled")),
+}
 CANCELLED, NOT_MADE = gettext_noop("cancelled"), gettext_noop("marked as not made")
 NOT_YET = gettext_noop("not cancelled yet, it is tried again for an hour")
 
@@ -51,7 +57,7 @@ CANCEL: Final = Question(
     ),
     button=gettext_lazy("Cancel the labels"),
     none=gettext_lazy("Nothing was changed: all are {reason}."),
-    why_not=lambda label: "" if label.state == LabelState.GENERATED else OVER,
+    why_not=lambda label: WHY_NOT_CANCELLED.get(label.state, UNDECIDED),
     limit=MAX_LABELS,
 )
 MARK_AS_NOT_MADE: Final = Question(

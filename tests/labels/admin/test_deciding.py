@@ -13,7 +13,7 @@ from django.utils import timezone
 from labels.admin import actions
 from labels.lifecycle import decisions
 from labels.lifecycle.reconciling import reconcile
-from labels.models import ShippingLabel, lease
+from labels.models import LabelState, ShippingLabel, lease
 from shops.contracts import clients
 from shops.models import Shop
 from tests.labels.admin.pages import LABELS, bought_unknown, buy, decide, numbers_of, page_of, pdf_file, upload
@@ -180,6 +180,17 @@ def test_selected_labels_are_cancelled_one_by_one(buyer: Caller, sandbox: Sandbo
     assert f"1 over, or still worked on: {over.id}." in done.text
     assert "taken the parcel in charge" in done.text
     assert f"): {second.id}." in done.text
+
+
+def test_a_label_that_is_not_bought_is_not_called_over_when_it_is_not_cancelled(shop: Shop) -> None:
+    staff = logged_in("view_shippinglabel", "change_shippinglabel")
+    made = [LabelFactory(shop=shop, state=state, carrier_code="alpha") for state in LabelState]
+    left_out = act(staff, "cancel_selected", *made).context["left_out"]
+    assert {reason: {label.state for label in labels} for reason, labels in left_out} == {
+        "over, or still worked on": {"failed", "cancelled"},
+        "being cancelled": {"cancelling", "cancel_unknown"},
+        "not bought yet, or to be decided": {"purchasing", "received", "unknown", "incomplete"},
+    }
 
 
 def test_why_a_label_is_not_cancelled_is_said_in_the_readers_language(
