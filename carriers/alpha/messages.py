@@ -187,19 +187,18 @@ def _service(route: Route, called_at: datetime) -> str:
 
 
 def _contents(shipment: Shipment, index: int, goods: tuple[CustomsItem, ...]) -> Fields:
-    """Return content1 to content5: the goods, which customs read in the first; then for a relay the reference.
+    """Return content1 to content5: for a relay the reference, as its own field holds the relay's code; then the goods.
 
-    Its own field holds the relay's code there. Each article has a field of its own while there are enough, else their
-    descriptions share the fields.
+    Each article has a field of its own while there are enough, else their descriptions share the fields.
     """
     printed = _reference(shipment, index) if PRODUCTS[shipment.product_code].needs_pickup_point else ""
-    places = CONTENTS - bool(printed)
+    contents = [printed] if printed else []
+    places = CONTENTS - len(contents)
     descriptions = list(dict.fromkeys(item.description for item in goods))
     if len(descriptions) > places:
         field = CarrierField(CARRIER, "customs.items", CONTENT_LENGTH, RequestRejected)
         descriptions = wrapped(" ".join(descriptions), field, places)
-    texts = filter(None, (*descriptions, printed))
-    return [(f"content{rank}", text) for rank, text in enumerate(texts, start=1)]
+    return [(f"content{rank}", text) for rank, text in enumerate((*contents, *descriptions), start=1)]
 
 
 def printed_goods(words: str, path: str) -> str:

@@ -1,9 +1,9 @@
 """The faults that the sandbox can inject, as data, and the names that ask for them; `help.txt` says how.
 
 The magic reference is the one public field that is free text, optional and not validated against others, so a fault can
-be asked for with any address and product. alpha receives it as `recipientRef` (as the last content for relay products),
-beta as `senderParcelRef`. Names consist of letters and digits, because alpha's text drops everything else, and have at
-most nine characters, because beta's field holds 15.
+be asked for with any address and product. alpha receives it as `recipientRef` (as `content1` for relay products), beta
+as `senderParcelRef`. Names consist of letters and digits, because alpha's text drops everything else, and have at most
+nine characters, because beta's field holds 15.
 
 A parcel whose label was lost by a fault is never handed in, as nobody could print it.
 """

@@ -210,13 +210,13 @@ def test_dates_are_those_of_paris(at: SetTime) -> None:
     assert b"<shipDate>2026-03-07T00:30:00</shipDate><shipHour>0</shipHour>" in message
 
 
-def test_a_relays_reference_is_printed_whole_behind_the_goods() -> None:
+def test_a_relays_reference_is_printed_whole_and_so_are_the_goods() -> None:
     goods = replace(CUSTOMS, items=(replace(CUSTOMS.items[0], description="Bougies " * 5),))
     relay = shipment(
         "alpha_relais_europe_outre_mer", recipient={"country_code": "RE"}, customs=goods, reference="R" * 35
     )
     message = alpha_message.purchase(relay, CREDENTIALS["alpha"])
-    assert f"<content1>{'Bougies ' * 4}Bougies</content1><content2>{'R' * 35}</content2>".encode() in message
+    assert f"<content1>{'R' * 35}</content1><content2>{'Bougies ' * 4}Bougies</content2>".encode() in message
 
 
 @pytest.mark.parametrize("wrong", [{"id": "lower"}, {"id": ""}, {"id": "A" * 16}, {"packages": ()}])

@@ -30,7 +30,7 @@ def _buy(state: State, message: soap.Message) -> Response:
     shipment = read_shipment(message)
     validate_shipment(shipment)
     ref, skybill = shipment.refs[0], shipment.skybills[0]
-    texts = (ref.get("recipientRef", ""), *_contents(skybill))
+    texts = (ref.get("recipientRef", ""), skybill.get("content1", ""))
 
     def make(fault: Fault) -> Response:
         return service.succeeded(message, _made(state, shipment, fault))
@@ -87,7 +87,7 @@ def _label(shipment: Shipment, index: int, number: str) -> Label:
         postal_code=recipient["recipientZipCode"],
         pickup_point=relay,
         order_reference=ref.get("shipperRef", ""),
-        reference=["", *_contents(skybill)][-1] if relay else ref.get("recipientRef", ""),  # behind the goods
+        reference=skybill.get("content1", "") if relay else ref.get("recipientRef", ""),
         weight_kg=float(skybill["weight"]),
         rank=index + 1,
         count=len(shipment.skybills),
@@ -101,11 +101,8 @@ def _customs(recipient: Fields, skybill: Fields) -> str:
     """Return the goods and their value in euros, as printed outside the EU."""
     if recipient["recipientCountry"] in EU_TERRITORY:
         return ""
-    return " ".join([f"{float(skybill.get('customsValue') or 0):.2f} EUR", *_contents(skybill)])
-
-
-def _contents(skybill: Fields) -> list[str]:
-    return list(filter(None, (skybill.get(f"content{rank}") for rank in range(1, 6))))
+    contents = (skybill.get(f"content{rank}") for rank in range(1, 6))
+    return " ".join([f"{float(skybill.get('customsValue') or 0):.2f} EUR", *filter(None, contents)])
 
 
 def _lines(block: Fields, prefix: str) -> tuple[str, ...]:
