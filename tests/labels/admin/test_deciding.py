@@ -185,8 +185,8 @@ def test_selected_labels_are_cancelled_one_by_one(buyer: Caller, sandbox: Sandbo
 def test_a_label_that_is_not_bought_is_not_called_over_when_it_is_not_cancelled(shop: Shop) -> None:
     staff = logged_in("view_shippinglabel", "change_shippinglabel")
     made = [LabelFactory(shop=shop, state=state, carrier_code="alpha") for state in LabelState]
-    left_out = act(staff, "cancel_selected", *made).context["left_out"]
-    assert {reason: {label.state for label in labels} for reason, labels in left_out} == {
+    left_out = act(staff, "cancel_selected", *made).context["choice"].left_out
+    assert {reason: {label.state for label in labels} for reason, labels in left_out.items()} == {
         "over, or still worked on": {"failed", "cancelled"},
         "being cancelled": {"cancelling", "cancel_unknown"},
         "not bought yet, or to be decided": {"purchasing", "received", "unknown", "incomplete"},
