@@ -13,9 +13,9 @@ from django.utils.translation import gettext_lazy
 
 from shops.admin.tokens import admin_link
 from shops.db.words import word
+from shops.staff.audit.entry_texts import facts, kind
 from shops.staff.audit.models import Action, AuditEntry, Channel
 from shops.staff.audit.recording import customer_digests
-from shops.staff.audit.wording import facts, kind
 from shops.staff.base import LargeTableAdmin
 from shops.staff.display_texts import NOTHING, column
 from shops.staff.exports import read_columns
