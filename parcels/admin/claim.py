@@ -23,7 +23,7 @@ from shops.contracts.models import CarrierContract
 from shops.db import clock
 from shops.staff.days import zone
 from shops.staff.display_texts import number
-from shops.staff.text_pdf import as_pdf
+from shops.staff.text_pdf import Heading, as_pdf
 
 ADDRESS = ("name", "firstName", "lastName", "company", "address1", "address2", "zip", "city", "countryCode", "phone")
 
@@ -48,7 +48,8 @@ def proof(parcel: Parcel) -> bytes:
 
 def text_of(parcel: Parcel, numbers: list[TrackingNumber], told: str) -> Iterator[str]:
     """Yield the lines; values are in euros."""
-    yield "# " + _("Claim: parcel %(number)s") % {"number": ", ".join(parcel.tracking_numbers) or parcel.tracking_id}
+    named = ", ".join(parcel.tracking_numbers) or parcel.tracking_id
+    yield Heading(_("Claim: parcel %(number)s") % {"number": named})
     yield f"{parcel.carrier_display_name or parcel.carrier_code} {parcel.carrier_product or ''}"
     yield _("Order %(order)s of %(shop)s") % {"order": parcel.order_number or parcel.order_id, "shop": parcel.shop}
     yield promise(parcel, clock.now())[0]
@@ -65,7 +66,7 @@ def text_of(parcel: Parcel, numbers: list[TrackingNumber], told: str) -> Iterato
         (_("Proof of delivery"), (delivered, told)),
     )
     for title, lines in sections:
-        yield from ("", f"# {title}", *lines)
+        yield from ("", Heading(title), *lines)
 
 
 def contents(items: list[dict[str, Any]]) -> Iterator[str]:

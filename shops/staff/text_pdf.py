@@ -12,9 +12,19 @@ WIDTH: Final = 95  # characters
 ESCAPED: Final = str.maketrans({"\\": r"\\", "(": r"\(", ")": r"\)"})
 
 
+class Heading(str):
+    """A line that is a heading."""
+
+    __slots__ = ()
+
+
 def as_pdf(lines: Iterable[str]) -> bytes:
-    """Return the PDF; a line that begins with a sharp is a heading. What the font lacks is spelt in Latin letters."""
-    wrapped = [part for line in lines for part in wrap(spelt(line), WIDTH, subsequent_indent="    ") or [""]]
+    """Return the PDF of lines and headings. What the font lacks is spelt in Latin letters."""
+    wrapped = [
+        Heading(part) if isinstance(line, Heading) else part
+        for line in lines
+        for part in wrap(spelt(line), WIDTH, subsequent_indent="    ") or [""]
+    ]
     pages = [wrapped[start : start + LINES_A_PAGE] for start in range(0, len(wrapped), LINES_A_PAGE)] or [[]]
     kids = " ".join(f"{5 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
@@ -41,9 +51,7 @@ def spelt(line: str) -> str:
 
 
 def drawn(lines: Iterable[str]) -> bytes:
-    texts = (
-        (f"/F{2 if line.startswith('#') else 1} 10 Tf", line.removeprefix("# ").translate(ESCAPED)) for line in lines
-    )
+    texts = ((f"/F{2 if isinstance(line, Heading) else 1} 10 Tf", line.translate(ESCAPED)) for line in lines)
     body = "\n".join(f"{font} ({text}) Tj T*" for font, text in texts)
     return f"BT 13 TL 50 792 Td\n{body}\nET".encode("cp1252", errors="replace")
 

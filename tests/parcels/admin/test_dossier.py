@@ -12,7 +12,7 @@ from parcels.models import Parcel, TrackingNumber
 from parcels.tracking.timeline import recompute
 from shops.models import Shop
 from shops.staff.audit.models import Action, AuditEntry
-from shops.staff.text_pdf import as_pdf
+from shops.staff.text_pdf import Heading, as_pdf
 from shops.webhooks import endpoints
 from tests.labels.factories import LabelFactory
 from tests.parcels.admin.pages import PARCELS, page_of
@@ -177,8 +177,17 @@ def test_a_claim_spells_what_its_font_lacks_in_latin_letters(shop: Shop) -> None
     assert "?" not in text
 
 
+def test_a_line_of_an_address_is_no_heading(shop: Shop) -> None:
+    parcel(shop, destination=DestinationFactory(address2="# 5"))
+    page = PdfReader(BytesIO(member("Support").get(f"{PARCELS}P1/claim/").content)).pages[0]
+    assert "\n# 5\n" in page.extract_text()
+    assert "/F1 10 Tf (# 5)" in page.get_contents().get_data().decode("cp1252")  # type: ignore[union-attr]  # it has some
+
+
 def test_long_texts_are_pages_that_a_reader_opens() -> None:
-    read = PdfReader(BytesIO(as_pdf(["# Title", *(f"line {number} \\ (é €) " + "x " * 80 for number in range(100))])))
+    read = PdfReader(
+        BytesIO(as_pdf([Heading("Title"), *(f"line {number} \\ (é €) " + "x " * 80 for number in range(100))]))
+    )
     assert len(read.pages) == 4
     assert "line 99 \\ (é €)" in read.pages[-1].extract_text()
     assert len(PdfReader(BytesIO(as_pdf([]))).pages) == 1
