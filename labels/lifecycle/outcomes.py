@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
 
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.http.transport import UnreadableError
@@ -58,7 +57,7 @@ def save_received(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: 
     if ours:
         logger.warning("customs form missing", extra={"label": label.id, "carrier": label.carrier_code})
     try:
-        is_saved = with_db_retry(lambda: move(label, Event.BOUGHT, *unless_adopted(label), **facts), deadline=deadline)
+        is_saved = with_db_retry(lambda: move_unless_adopted(label, facts), deadline=deadline)
     except DATABASE_ERRORS as error:
         bought = {"label": label.id, "tracking_numbers": ",".join(numbers)}
         logger.critical("label bought and not recorded", extra=bought, exc_info=True)
@@ -67,10 +66,14 @@ def save_received(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: 
         join(label, purchased)
 
 
-def unless_adopted(label: ShippingLabel) -> list[Q]:
-    """Return what is to be true of the row: once the lease is over, staff may have adopted some of the parcels."""
-    is_own = clock.upper_bound_now() < label.leased_until
-    return [] if is_own else [~Q(state=LabelState.RECEIVED) | Q(decided_at=None)]
+def move_unless_adopted(label: ShippingLabel, facts: dict[str, Any]) -> bool:
+    """Make it `received`, if it is open still; once the lease is over, staff may have adopted a part of it."""
+    if clock.upper_bound_now() < label.leased_until:
+        return move(label, Event.BOUGHT, **facts)
+    with transaction.atomic():
+        row = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).only("state", "decided_at").first()
+        is_adopted = row is not None and row.state == LabelState.RECEIVED and row.decided_at is not None
+        return not is_adopted and move(label, Event.BOUGHT, **facts)
 
 
 def kept_of(point: PickupPoint | None) -> dict[str, Any]:

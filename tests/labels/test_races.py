@@ -280,3 +280,21 @@ def test_an_answer_after_an_adoption_changes_nothing_of_it(
     reconcile()
     assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made()] == [True, False]
     assert (row().tracking_numbers, row().cancelled_numbers) == ([adopted], [left_out])
+
+
+def test_an_answer_after_the_lease_writes_a_row_again_that_vanished(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carrier = client("alpha", is_test=False)
+    create_label = carrier.create_label
+
+    def slowly(*args: Any) -> Any:
+        purchased = create_label(*args)
+        ShippingLabel.objects.all().delete()
+        later = timezone.now() + timedelta(minutes=2)
+        monkeypatch.setattr("shops.db.clock.upper_bound_now", lambda: later)
+        return purchased
+
+    monkeypatch.setattr(carrier, "create_label", slowly)
+    assert post(buyer, order(), key=KEY).json()["id"] == row().id
+    assert (row().state, row().idempotency_key) == (LabelState.GENERATED, KEY)
