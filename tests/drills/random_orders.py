@@ -174,30 +174,16 @@ def check(body: Json, status: int, answer: Json, received: Callable[[str], list[
 # What is not on the wire where the order does not say it.
 OPTIONAL = {
     "alpha": {
-        *(
-            f"{who}{name}"
-            for who in ("shipperValue.shipper", "recipientValue.recipient")
-            for name in ("Name2", "Adress2")
-        ),
-        *(
-            f"{who}{name}"
-            for who in ("shipperValue.shipper", "recipientValue.recipient")
-            for name in ("Phone", "MobilePhone")
-        ),
+        f"{who}{name}"
+        for who in ("shipperValue.shipper", "recipientValue.recipient")
+        for name in ("Name2", "Adress2", "Phone", "MobilePhone")
     },
     "beta": {
-        *(
-            f"letter.{who}.address.{name}"
-            for who in ("sender", "addressee")
-            for name in ("companyName", "line0", "line1")
-        ),
-        *(
-            f"letter.{who}.address.{name}"
-            for who in ("sender", "addressee")
-            for name in ("line3", "phoneNumber", "mobileNumber")
-        ),
-        *("letter.parcel.instructions", "letter.parcel.insuranceValue"),
-    },
+        f"letter.{who}.address.{name}"
+        for who in ("sender", "addressee")
+        for name in ("companyName", "line0", "line1", "line3", "phoneNumber", "mobileNumber")
+    }
+    | {"letter.parcel.instructions", "letter.parcel.insuranceValue"},
 }
 # What is the point's own there.
 POINT = {

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from tests.labels.orders import PRODUCT, order
+from tests.support.http import exchange
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.waiting import WAIT_TIMEOUT_S
 
@@ -223,21 +224,17 @@ def ask_in_turn(port: int, requests: Iterable[Asked]) -> Iterator[Answered]:
     client = HTTPConnection("127.0.0.1", port, timeout=WAIT_TIMEOUT_S)
     for asked in requests:
         try:
-            yield exchange(client, asked)
+            yield answer_to(client, asked)
         except ConnectionError:  # the server closes one with an unread body
             client.close()
-            yield exchange(client, asked)
+            yield answer_to(client, asked)
     client.close()
 
 
-def exchange(client: HTTPConnection, asked: Asked) -> Answered:
-    client.putrequest(asked.method, asked.target, skip_host="Host" in asked.headers, skip_accept_encoding=True)
-    for name, value in (asked.headers | {"Content-Length": str(len(asked.body))}).items():
-        client.putheader(name, value)
-    client.endheaders(asked.body)
-    response = client.getresponse()
+def answer_to(client: HTTPConnection, asked: Asked) -> Answered:
+    response, content = exchange(client, asked.method, asked.target, asked.headers.items(), asked.body)
     del response.headers["Ignored-Fields"]  # names that the client wrote, told to it alone
-    return Answered(asked, response.status, str(response.headers), response.read())
+    return Answered(asked, response.status, str(response.headers), content)
 
 
 def found_in(content: bytes) -> list[bytes]:

@@ -2,9 +2,10 @@
 
 import json
 import time
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any
 
 from tests.support.waiting import WAIT_TIMEOUT_S
@@ -73,16 +74,22 @@ def ask(
     port: int, method: str, path: str, headers: list[tuple[str, str]] | None = None, body: bytes = b""
 ) -> tuple[int, dict[str, str], bytes]:
     """Send a request with exactly these headers over a connection of its own."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=WAIT_TIMEOUT_S)
-    sent = headers or []
+    with closing(HTTPConnection("127.0.0.1", port, timeout=WAIT_TIMEOUT_S)) as connection:
+        response, content = exchange(connection, method, path, headers or [], body)
+    return response.status, {name.lower(): value for name, value in response.getheaders()}, content
+
+
+def exchange(
+    connection: HTTPConnection, method: str, path: str, headers: Iterable[tuple[str, str]], body: bytes
+) -> tuple[HTTPResponse, bytes]:
+    """Send a request with exactly these headers, and read its answer."""
+    sent = [*headers, ("Content-Length", str(len(body)))]
     connection.putrequest(method, path, skip_host=any(name == "Host" for name, _ in sent), skip_accept_encoding=True)
-    for name, value in [*sent, ("Content-Length", str(len(body)))]:
+    for name, value in sent:
         connection.putheader(name, value)
     connection.endheaders(body)
     response = connection.getresponse()
-    content = response.read()
-    connection.close()
-    return response.status, {name.lower(): value for name, value in response.getheaders()}, content
+    return response, response.read()
 
 
 def metrics(port: int) -> dict[str, float]:
