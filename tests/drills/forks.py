@@ -14,7 +14,7 @@ FORKS = multiprocessing.get_context("fork")
 class Child:
     """A process that runs a function and can be killed."""
 
-    def __init__(self, run: Callable[..., None], *arguments: Any) -> None:
+    def __init__(self, run: Callable[..., object], *arguments: Any) -> None:
         self.run, self.arguments = run, arguments
         self.process = FORKS.Process(target=run, args=arguments, daemon=True)
         self.process.start()

@@ -17,16 +17,15 @@ from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from multiprocessing import get_context
 
 from django.core.management import call_command
 
 from tests.drills.audit import FIGURES, Audit, AuditResult
 from tests.drills.environment import Environment, lease_settings
+from tests.drills.forks import Child
 from tests.drills.harness import play
 from tests.drills.kill_cases import CANCELLATION, Case, all_cases
 from tests.drills.printing import counts, print_table
-from tests.drills.shop import new_key
 from tests.support.http import Answer, call
 from tests.support.paths import SHIPMENTS
 from tests.support.processes import ROOT
@@ -56,7 +55,7 @@ def drill(env: Environment, options: argparse.Namespace) -> list[str]:
     print(f"\n{database}, {server}: {options.rounds} interruptions at each point", flush=True)
     run = Run(env, options.rounds, GRANIAN_BATCH if server == "granian" else 1)
     carriers = ["alpha", "beta"] if options.carrier == "both" else [options.carrier]
-    cases = [case for carrier in carriers for case in all_cases(carrier, with_reconciling=run.batch == 1)]
+    cases = [case for carrier in carriers for case in all_cases(env, carrier, with_reconciling=run.batch == 1)]
     total = run.interrupted([case for case in cases if is_chosen(case, options.points)])
     print(f"\n{database}: {run.kills} kills in {time.monotonic() - started_s:.0f} s; {total}", flush=True)
     return total.faults
@@ -118,7 +117,7 @@ class Run:
             self.env.end_pauses()
             reconcile_in_two_processes()
             for case in cases:
-                case.reconciled.update(self.ask(server.port, case, key).outcome for key in case.answers)
+                case.reconciled += case.ask(server.port)
             return self.audit(cases, server.port)
 
     def interrupt_all(self, server: Server, cases: list[Case]) -> None:
@@ -127,14 +126,13 @@ class Run:
 
     def ask_meanwhile(self, server: Server, cases: list[Case]) -> None:
         for case in cases:
-            case.meanwhile.update(self.ask(server.port, case, key).outcome for key in case.answers)
+            case.meanwhile += case.ask(server.port)
 
     def audit(self, cases: list[Case], port: int) -> AuditResult:
         audit, rows = Audit(self.env), []
         of_carriers: defaultdict[str, AuditResult] = defaultdict(AuditResult)
         for case in cases:
-            result = audit.keys(case.answers)
-            result.faults += audit.wrongly_shown(case.answers, port)
+            result = audit.keys(case.orders.answers).with_faults(audit.wrongly_shown(case.orders.answers, port))
             of_carriers[case.carrier].add(result)
             retries = (case.at_once, case.meanwhile, case.reconciled)
             rows.append([f"{case.carrier}: {case.name}", *result.figures, *map(counts, retries)])
@@ -164,12 +162,11 @@ class Run:
 
     def interrupt(self, server: Server, case: Case) -> None:
         for _ in range(-(-self.rounds // self.batch)):
-            keys = [new_key() for _ in range(self.batch)]
-            case.answers |= {key: [] for key in keys}
+            keys = [case.add() for _ in range(self.batch)]
             with self.env.faults(*([case.fault] if case.fault else [])):
                 self.kill(server, case, keys)
             if not case.reconcile_point:
-                case.at_once.update(self.ask(server.port, case, key).outcome for key in keys)
+                case.at_once += case.ask(server.port, keys)
 
     def kill(self, server: Server, case: Case, keys: list[str]) -> None:
         """Send purchases, or cancellations of labels bought before, that kill the server at the case's point."""
@@ -177,8 +174,8 @@ class Run:
 
         def act(key: str) -> Answer:
             if case.kind != CANCELLATION:
-                return self.ask(server.port, case, key, **headers)
-            bought = self.ask(server.port, case, key)
+                return case.orders.send(server.port, key, **headers)
+            bought = case.orders.send(server.port, key)
             assert bought.status == 201, bought
             return call(server.port, "POST", f"/drill/cancel?{key}", headers=headers)
 
@@ -187,7 +184,7 @@ class Run:
         self.restart(server, case.point, answers)
 
     def interrupt_reconciling(self, server: Server, case: Case) -> None:
-        for key in case.answers if case.reconcile_point else ():
+        for key in case.orders.answers if case.reconcile_point else ():
             headers = {"X-Drill-Kill": case.reconcile_point}
             answer = call(server.port, "POST", f"/drill/reconcile?{key}", headers=headers)
             self.restart(server, case.reconcile_point, [answer])
@@ -198,21 +195,13 @@ class Run:
         self.kills += 1
         server.restart()
 
-    def ask(self, port: int, case: Case, key: str, **headers: str) -> Answer:
-        answer = self.env.buy(port, key, case.order(key), **headers)
-        case.answers[key].append(answer)
-        return answer
-
 
 def reconcile_in_two_processes() -> None:
     """Run the command in two processes at once, forked from this one, which has imported everything."""
-    context = get_context("fork")
-    processes = [context.Process(target=call_command, args=["reconcile_labels"]) for _ in range(2)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
-    assert [process.exitcode for process in processes] == [0, 0]
+    children = [Child(call_command, "reconcile_labels") for _ in range(2)]
+    for child in children:
+        child.process.join()
+    assert [child.process.exitcode for child in children] == [0, 0]
 
 
 if __name__ == "__main__":

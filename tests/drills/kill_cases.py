@@ -1,12 +1,14 @@
 """The points at which the kill drill interrupts purchases, cancellations and reconciliations."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from tests.drills.shop import order, pickup
-from tests.support.http import Answer
+from tests.drills.environment import Environment
+from tests.drills.orders import Orders
+from tests.drills.shop import pickup
 
 PURCHASE, PICKUP, CANCELLATION = "purchase", "pickup", "cancellation"
 POINTS = {
@@ -75,23 +77,30 @@ ONLY_ALPHA = {"find-answered", "begin-after", "cancel-half-sent", "cancel-sent",
 
 @dataclass
 class Case:
-    """One point, the keys interrupted there, and all that their clients saw."""
+    """One point, the orders interrupted there, and all that their clients saw."""
 
+    env: Environment
     carrier: str
     kind: str
     point: str
     name: str
     reconcile_point: str = ""
     fault: dict[str, Any] | None = None  # of the carrier, while the purchases are made
-    answers: dict[str, list[Answer]] = field(default_factory=dict)
     at_once: Counter[str] = field(default_factory=Counter)
     meanwhile: Counter[str] = field(default_factory=Counter)
     reconciled: Counter[str] = field(default_factory=Counter)
 
-    def order(self, key: str) -> dict[str, object]:
-        """Order two parcels where two calls to the carrier are needed."""
+    def __post_init__(self) -> None:
+        self.orders = Orders(self.env)
+
+    def add(self) -> str:
+        """Make an order, of two parcels where two calls to the carrier are needed; return its key."""
         parcels = 2 if self.point == "call-second" or self.kind == CANCELLATION else 1
-        return order(key, self.carrier, parcels, **(pickup(self.carrier) if self.kind == PICKUP else {}))
+        return self.orders.add(self.carrier, parcels, **(pickup(self.carrier) if self.kind == PICKUP else {}))
+
+    def ask(self, port: int, keys: Iterable[str] = ()) -> "Counter[str]":
+        """Send the orders again, or those of some keys, one after the other; return the outcomes."""
+        return Counter(answer.outcome for answer in self.orders.send_all(port, keys, 1))
 
     @property
     def is_finished_by_asking(self) -> bool:
@@ -109,8 +118,8 @@ class Case:
         return not points & (ONLY_BETA if is_alpha else ONLY_ALPHA)
 
 
-def all_cases(carrier: str, *, with_reconciling: bool) -> list[Case]:
-    of = partial(Case, carrier)
+def all_cases(env: Environment, carrier: str, *, with_reconciling: bool) -> list[Case]:
+    of = partial(Case, env, carrier)
     cases = [of(kind, point, name) for kind, points in POINTS.items() for point, name in points.items()]
     if with_reconciling:
         cases += [of(kind, point, f"reconciling: {name}", last) for kind, point, last, name in RECONCILE_POINTS]

@@ -89,12 +89,7 @@ def ask_carriers() -> None:
         refresh(carrier, stop=Event())
 
 
-def deliver() -> None:
-    delivering.deliver_due()
-
-
-def reconcile_labels() -> None:
-    reconcile()
+deliver, reconcile_labels = delivering.deliver_due, reconcile
 
 
 def remove_old() -> None:
