@@ -76,3 +76,24 @@ def test_what_was_not_tested_for_want_of_a_program_is_a_line_each() -> None:
     missing = f"php-cli{NOT_INSTALLED}"
     reports = [skipped("a.py::one", missing), skipped("b.py::one", "SQLite scans"), skipped("a.py::two[1]", missing)]
     assert list(not_tested(reports)) == ["php-cli is not installed: 2 tests skipped, of a.py"]
+
+
+def test_a_run_without_a_timeout_waits_for_its_second_test_too(tmp_path: Path) -> None:
+    """`python -m tests.models` plays for as long as it is told, in one test after the other."""
+    file = tmp_path / "test_long.py"
+    file.write_text("import time\ndef test_one(): time.sleep(1)\ndef test_two(): time.sleep(1)\n")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-c",
+        "pyproject.toml",
+        "-o",
+        "timeout=0.5",
+        "--timeout",
+        "0",
+        file,
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "2 passed" in done.stdout, done.stdout

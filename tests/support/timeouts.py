@@ -26,7 +26,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: "pytest.CallInfo[None]") 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Set it anew, as a test's failure has ended it."""
-    timeout_s = float(item.config.getini("timeout"))
+    """Set it anew, as a test's failure has ended it; a run without a timeout has no timer, which nobody would stop."""
+    chosen = item.config.getoption("timeout")
+    timeout_s = float(item.config.getini("timeout") if chosen is None else chosen)
+    if not timeout_s:
+        return
     settings = Settings(timeout=timeout_s, method="signal", func_only=False, disable_debugger_detection=False)
     item.config.hook.pytest_timeout_set_timer(item=item, settings=settings)
