@@ -1,14 +1,15 @@
 """Validation of a shipment before it is sent, phone numbers included; the errors name the API's fields."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final, TypeVar
 
 import phonenumbers
 from phonenumbers import PhoneNumber, PhoneNumberType
 
-from carriers.errors import Rejected
-from carriers.shipment import Party
-from carriers.text import CarrierField
+from carriers.errors import Rejected, RequestRejected
+from carriers.shipment import Party, Shipment
+from carriers.text import CarrierField, fitting
 
 SENDER: Final = "originAddress"
 RECIPIENT: Final = "destinationAddress"
@@ -38,6 +39,19 @@ def all_of(*makers: Callable[[], T]) -> list[T]:
         refusal.merged = tuple(each for error in refusals.values() for each in error.each)
         raise refusal
     return made
+
+
+def references_of(
+    carrier: str, shipment: Shipment, max_length: int, spell: Callable[[str, CarrierField], str]
+) -> list[str]:
+    """Return the text that is printed on each parcel, its own or else the shipment's, as the carrier spells it."""
+
+    def printed(index: int, own: str) -> str:
+        path = f"parcels[{index}].reference" if own else "reference"
+        field = CarrierField(carrier, path, max_length, RequestRejected)
+        return fitting(spell(own or shipment.reference, field), field)
+
+    return all_of(*(partial(printed, index, package.reference) for index, package in enumerate(shipment.packages)))
 
 
 def phone_of(party: Party, field: CarrierField) -> str:

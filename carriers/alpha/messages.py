@@ -3,7 +3,6 @@
 from dataclasses import replace
 from datetime import datetime
 from decimal import ROUND_UP, Decimal
-from functools import partial
 from itertools import chain
 from typing import Any, Final
 from xml.etree.ElementTree import Element
@@ -19,8 +18,8 @@ from carriers.itinerary import destination, route_of
 from carriers.pickup_points import FIELD
 from carriers.products import ALPHA_OVERSEAS, MAINLAND, PRODUCTS, Product, Route
 from carriers.shipment import Credentials, CustomsItem, Party, PickupPoint, Shipment
-from carriers.text import CarrierField, fitting, required, to_ascii, wrapped
-from carriers.validation import all_of
+from carriers.text import CarrierField, required, to_ascii, wrapped
+from carriers.validation import all_of, references_of
 
 SHIPPING_NAMESPACE: Final = "http://cxf.shipping.soap.chronopost.fr/"
 PURCHASE: Final = "shippingMultiParcelV4"
@@ -113,27 +112,21 @@ def _references(shipment: Shipment, product: Product, point: PickupPoint | None)
 
 
 def _printed(shipment: Shipment) -> list[str]:
-    """Return the text that is printed on each parcel."""
-    return all_of(*(partial(_reference, shipment, index) for index in range(len(shipment.packages))))
-
-
-def _reference(shipment: Shipment, index: int) -> str:
-    """Return the text printed on a parcel: its own, else the shipment's."""
-    own = shipment.packages[index].reference
-    path = f"parcels[{index}].reference" if own else "reference"
-    field = CarrierField(CARRIER, path, REFERENCE_LENGTH, RequestRejected)
-    return fitting(to_ascii(own or shipment.reference), field)
+    return references_of(CARRIER, shipment, REFERENCE_LENGTH, lambda text, _: to_ascii(text))
 
 
 def _parcels(shipment: Shipment, product: Product) -> list[Fields]:
     parts: list[Any] = all_of(
         lambda: [route_of(shipment, product, package) for package in shipment.packages],
         lambda: _goods(shipment),
-        lambda: _printed(shipment) if product.needs_pickup_point else [],
+        # For a relay the reference is a content, as its own field holds the relay's code.
+        lambda: _printed(shipment) if product.needs_pickup_point else [""] * len(shipment.packages),
     )
-    routes, goods, _ = parts
-    parcels, called_at = enumerate(zip(routes, goods, strict=True)), itinerary.now()
-    return [_parcel(shipment, index, route, items, called_at) for index, (route, items) in parcels]
+    parcels, called_at = enumerate(zip(*parts, strict=True)), itinerary.now()
+    return [
+        _parcel(shipment, index, route, _declared(items, printed), called_at)
+        for index, (route, items, printed) in parcels
+    ]
 
 
 def _goods(shipment: Shipment) -> Goods:
@@ -144,17 +137,13 @@ def _goods(shipment: Shipment) -> Goods:
     return shares_by_parcel(CARRIER, shipment, described(customs, printed_goods))
 
 
-def _parcel(
-    shipment: Shipment, index: int, route: Route, goods: tuple[CustomsItem, ...], called_at: datetime
-) -> Fields:
+def _parcel(shipment: Shipment, index: int, route: Route, declared: Fields, called_at: datetime) -> Fields:
     package, count = shipment.packages[index], len(shipment.packages)
     return (
         ("bulkNumber", str(count) if count > 1 else ""),
         ("codCurrency", "EUR"),
         ("codValue", "0"),
-        *_contents(shipment, index, goods),
-        ("customsCurrency", "EUR"),
-        ("customsValue", _decimal(value_eur(goods), CENT)),
+        *declared,
         ("evtCode", "DC"),
         ("insuredCurrency", "EUR"),
         ("insuredValue", _decimal((shipment.insured_value_eur or Decimal(0)) * 100, Decimal(1))),
@@ -186,19 +175,18 @@ def _service(route: Route, called_at: datetime) -> str:
     return route.service or "0"
 
 
-def _contents(shipment: Shipment, index: int, goods: tuple[CustomsItem, ...]) -> Fields:
-    """Return content1 to content5: for a relay the reference, as its own field holds the relay's code; then the goods.
+def _declared(goods: tuple[CustomsItem, ...], printed: str) -> Fields:
+    """Return content1 to content5, the text that is printed there, if there is one, and the goods; and their value.
 
     Each article has a field of its own while there are enough, else their descriptions share the fields.
     """
-    printed = _reference(shipment, index) if PRODUCTS[shipment.product_code].needs_pickup_point else ""
-    contents = [printed] if printed else []
-    places = CONTENTS - len(contents)
+    places = CONTENTS - bool(printed)
     descriptions = list(dict.fromkeys(item.description for item in goods))
     if len(descriptions) > places:
         field = CarrierField(CARRIER, "customs.items", CONTENT_LENGTH, RequestRejected)
         descriptions = wrapped(" ".join(descriptions), field, places)
-    return [(f"content{rank}", text) for rank, text in enumerate((*contents, *descriptions), start=1)]
+    contents = [(f"content{rank}", text) for rank, text in enumerate(filter(None, (printed, *descriptions)), start=1)]
+    return [*contents, ("customsCurrency", "EUR"), ("customsValue", _decimal(value_eur(goods), CENT))]
 
 
 def printed_goods(words: str, path: str) -> str:

@@ -5,7 +5,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import ROUND_HALF_UP, ROUND_UP, Decimal
-from functools import partial
 from typing import Any, Final
 
 from carriers.beta import parties
@@ -18,7 +17,7 @@ from carriers.itinerary import destination, route_of, shipping_day
 from carriers.products import BETA_OVERSEAS, MAINLAND, PRODUCTS, Product
 from carriers.shipment import Credentials, Package, Party, PickupPoint, Shipment
 from carriers.text import CarrierField, fitting, to_latin, to_plain
-from carriers.validation import RECIPIENT, all_of
+from carriers.validation import RECIPIENT, all_of, references_of
 
 LABEL_FORMATS: Final = {"10x15": "PDF_10x15_300dpi", "A4": "PDF_A4_300dpi"}
 RETURN_TO_SENDER, DO_NOT_RETURN = 2, 3
@@ -116,7 +115,7 @@ def _letter(shipment: Shipment, product: Product, index: int) -> Json:
         lambda: parties.sender(shipment.sender),
         lambda: parties.recipient(shipment.recipient, is_at_point=is_at_point, is_duty_paid=is_ddp(shipment)),
         lambda: _instructions(shipment),
-        lambda: _references(shipment),
+        lambda: references_of(CARRIER, shipment, REFERENCE_LENGTH, to_latin),
     )
     sold, sender, recipient, instructions, references = parts
     point = {"pickupLocationId": shipment.pickup_point_code} if is_at_point else {}
@@ -124,7 +123,7 @@ def _letter(shipment: Shipment, product: Product, index: int) -> Json:
     return {
         "service": {**sold["service"], **_service(shipment)},
         "parcel": parcel,
-        "sender": {"senderParcelRef": references[index], "address": sender},
+        "sender": {"senderParcelRef": references[index] or shipment.id, "address": sender},
         "addressee": {"address": recipient},
     }
 
@@ -162,17 +161,6 @@ def _commercial_name(shipment: Shipment) -> str:
     names = (shipment.commercial_name, shipment.sender.company, shipment.sender.last_name)
     field = CarrierField(CARRIER, "commercialName", LINE_LENGTH, RequestRejected)
     return fitting(next(filter(None, (to_latin(name, field) for name in names)), ""), field)
-
-
-def _references(shipment: Shipment) -> list[str]:
-    return all_of(*(partial(_reference, shipment, index) for index in range(len(shipment.packages))))
-
-
-def _reference(shipment: Shipment, index: int) -> str:
-    own = shipment.packages[index].reference
-    path = f"parcels[{index}].reference" if own else "reference"
-    field = CarrierField(CARRIER, path, REFERENCE_LENGTH, RequestRejected)
-    return fitting(to_latin(own or shipment.reference, field), field) or shipment.id
 
 
 def _insurance(shipment: Shipment, carrier_code: str, *, is_at_point: bool) -> Json:
