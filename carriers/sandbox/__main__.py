@@ -7,12 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from carriers.sandbox.journeys import DEFAULT_PACE, PACE_HELP, PACE_NAME, pace_of
+from carriers.sandbox.routes import SERVICES
 from carriers.sandbox.server import SandboxServer
-
-NAMES = (
-    *("alpha shipping", "alpha tracking", "alpha points", "alpha quickcost"),
-    *("beta", "beta points", "beta account", "beta delivery", "beta tracking", "ledger", "help"),
-)
 
 
 def serve(host: str, port: int, pace: float = DEFAULT_PACE) -> None:
@@ -20,8 +16,8 @@ def serve(host: str, port: int, pace: float = DEFAULT_PACE) -> None:
     server = SandboxServer(host, port, pace)
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, lambda *_: server.state.closing.set())
-    urls = (*server.urls.values(), f"{server.url}/ledger", f"{server.url}/")
-    sys.stderr.writelines(f"{name:<15} {url}\n" for name, url in zip(NAMES, urls, strict=True))
+    names = [(row["name"], row["path"]) for row in SERVICES] + [("ledger", "/ledger"), ("help", "/")]
+    sys.stderr.writelines(f"{name:<15} {server.url}{path}\n" for name, path in names)
     sys.stderr.flush()
     try:
         server.serve_forever()

@@ -22,8 +22,14 @@ COUNTRIES = frozenset(_ROWS)
 FRANCE, OVERSEAS, EU, EUROPE = map(_group, ("france", "overseas", "eu", "europe"))
 # alpha asks for no customs description here: the EU, Monaco and the EU's outermost regions.
 EU_TERRITORY = _group("eu_territory")
+_OUTSIDE = {row["country"]: tuple(row["postal_codes"].split()) for row in rows("outside_union.csv")}
 # alpha's point service has overseas territories in this form, in requests and in the answers' `codePays`.
 ALPHA_3 = {country: row["alpha_3"] for country, row in _ROWS.items() if row["alpha_3"]}
+
+
+def is_outside_union(country: str, postal_code: str) -> bool:
+    """Return whether it is one of a country of the EU, by its beginning, that lies outside the customs union."""
+    return postal_code.replace(" ", "").startswith(_OUTSIDE.get(country, ()))
 
 
 def is_postal_code_of(country: str, postal_code: str) -> bool:

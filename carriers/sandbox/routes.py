@@ -10,33 +10,24 @@ from carriers.sandbox.alpha.points import answer_points as answer_alpha_points
 from carriers.sandbox.alpha.products import answer_products
 from carriers.sandbox.alpha.shipping import answer_shipping
 from carriers.sandbox.alpha.tracking import answer_tracking
-from carriers.sandbox.beta.accounts import DELIVERY, INFORMATION, answer_delivery, answer_information
+from carriers.sandbox.beta.accounts import answer_delivery, answer_information
 from carriers.sandbox.beta.deposit_slip import OPERATION as DEPOSIT_SLIP
 from carriers.sandbox.beta.deposit_slip import answer_deposit_slip
 from carriers.sandbox.beta.points import LOOK_UP, SEARCH
 from carriers.sandbox.beta.points import answer_points as answer_beta_points
 from carriers.sandbox.beta.shipping import BLOCKS, BUY, CHECK, answer_beta
-from carriers.sandbox.beta.timeline import TIMELINE, answer_timeline
+from carriers.sandbox.beta.timeline import answer_timeline
 from carriers.sandbox.control import CONTROL_PATHS, answer_control
 from carriers.sandbox.corruption import REDIRECTED_PATH
+from carriers.sandbox.data import rows
 from carriers.sandbox.faults import fault_table
 from carriers.sandbox.http import Request, Response, json_response, text_response
 from carriers.sandbox.journeys import JOURNEYS
 from carriers.sandbox.json_request import MalformedError
 from carriers.sandbox.state import State
 
-# By the setting that takes each one's URL.
-PATHS = {
-    "ALPHA_URL": "/alpha/shipping",
-    "ALPHA_TRACKING_URL": "/alpha/tracking",
-    "ALPHA_POINTS_URL": "/alpha/points",
-    "ALPHA_QUICKCOST_URL": "/alpha/quickcost",
-    "BETA_URL": "/beta/2.0",
-    "BETA_POINTS_URL": "/beta/points",
-    "BETA_ACCOUNT_URL": f"/beta/account/{INFORMATION}",
-    "BETA_DELIVERY_URL": f"/beta/delivery/{DELIVERY}",
-    "BETA_TRACKING_URL": f"/beta/tracking/{TIMELINE}",
-}
+SERVICES = rows("services.csv")
+PATHS = {row["setting"]: row["path"] for row in SERVICES}  # by the setting that takes each one's URL
 HELP = Template(Path(__file__).with_name("help.txt").read_text(encoding="utf-8"))
 BETA: dict[str, Callable[[State, Request], Response]] = {
     **{f"{PATHS['BETA_POINTS_URL']}/{operation}": answer_beta_points for operation in (SEARCH, LOOK_UP)},

@@ -59,10 +59,10 @@ class Message:
 
     def fields(self) -> dict[str, str]:
         """Return the texts by name of an operation whose children are exactly its leaves, in their order."""
-        names, expected = [name for name, _ in self.children], CHILDREN[self.operation]
-        left_out = OPTIONAL[self.operation].difference(names)
-        if names != [name for name in expected if name not in left_out]:
-            raise SoapError(f"Unmarshalling Error: expected elements are {', '.join(expected)} in this order")
+        names, optional = [name for name, _ in self.children], OPTIONAL[self.operation]
+        if names != [name for name in CHILDREN[self.operation] if name in names or name not in optional]:
+            expected = ", ".join(name for name in CHILDREN[self.operation] if name not in optional)
+            raise SoapError(f"Unmarshalling Error: expected elements are {expected} in this order")
         return {name: leaf_text(element) for name, element in self.children}
 
 

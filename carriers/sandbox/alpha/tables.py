@@ -20,18 +20,11 @@ MESSAGES, POINT_MESSAGES = error_texts("alpha"), error_texts("alpha points")
 TRACKING_MESSAGES = MESSAGES | error_texts("alpha tracking")
 QUICKCOST_MESSAGES = error_texts("alpha quickcost")
 MESSAGES_OF = {POINTS: POINT_MESSAGES, TRACKING: TRACKING_MESSAGES, QUICKCOST: QUICKCOST_MESSAGES, SHIPPING: MESSAGES}
-REFUSALS_33 = {  # code 33 by fault; the first three mean wrong credentials
-    "colisacct": "Invalid accesColis account number",
-    "colispwd": "Invalid accesColis password",
-    "webpropwd": "Invalid identWebPro password",
-    "contract": "invalid data: this contract may not make labels for this product",
-    "badformat": "invalid data: shipDate",
-}
-# By the ends of account numbers that are refused: the fault, or the error code.
-REFUSED_ACCOUNTS = {
-    "000029": "29", "000030": "30", "000033": "contract", "000133": "colisacct", "000233": "colispwd",
-    "000333": "webpropwd",
-}  # fmt: skip
+# Of faults and of the ends of account numbers that are refused; a text is that of code 33, of three of them wrong
+# credentials.
+_REFUSALS = rows("alpha/refusals.csv")
+REFUSALS_33 = {row["fault"]: row["text"] for row in _REFUSALS if row["text"]}
+REFUSED_ACCOUNTS = {row["account"]: row["fault"] for row in _REFUSALS if row["account"]}
 
 
 def refusal_named(name: str) -> RefusalError:

@@ -5,7 +5,7 @@ import re
 from carriers.sandbox.beta.answers import Violations
 from carriers.sandbox.beta.order import EORI, SIZE_KEYS, Order
 from carriers.sandbox.beta.tables import DUTIES_PAID_TO, MOST_ARTICLES, RULES
-from carriers.sandbox.countries import COUNTRIES, EU, FRANCE, OVERSEAS
+from carriers.sandbox.countries import COUNTRIES, EU, FRANCE, OVERSEAS, is_outside_union
 from carriers.sandbox.json_request import Json
 from carriers.sandbox.papers import CustomsForm
 
@@ -14,15 +14,6 @@ DECLARED_TWICE_EUR = 1000  # from this value on, goods to GB need the sender's n
 STATES = ("US", "CA")
 MANUFACTURER = " - MID: "
 DUTIES_PAID_OVERSEAS = ("GF", "GP", "MQ", "RE")
-# Postal codes outside the customs union, by their beginnings: the Canaries, Ceuta and Melilla; Livigno and Campione;
-# Helgoland and Büsingen; Åland; Mount Athos.
-OUTSIDE = {
-    "ES": ("35", "38", "51", "52"),
-    "IT": ("23041", "23030", "22061", "22060"),
-    "DE": ("27498", "78266"),
-    "FI": ("22",),
-    "GR": ("63086", "63087"),
-}
 
 
 def validate_customs(violations: Violations, order: Order) -> None:
@@ -47,9 +38,7 @@ def needs_customs(sender_country: str, country: str, zip_code: str) -> bool:
     """Return whether a parcel between these places needs a declaration; one that stays on its island does not."""
     if sender_country in OVERSEAS:
         return country != sender_country
-    if country not in EU | FRANCE:
-        return True
-    return zip_code.replace(" ", "").startswith(OUTSIDE.get(country, ("none",)))
+    return country not in EU | FRANCE or is_outside_union(country, zip_code)
 
 
 def _validate_declaration(violations: Violations, order: Order) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from carriers.sandbox.beta import tables
 from carriers.sandbox.beta.accounts import is_number_missing
 from carriers.sandbox.beta.answers import Violations
-from carriers.sandbox.beta.customs import OUTSIDE, validate_customs
+from carriers.sandbox.beta.customs import validate_customs
 from carriers.sandbox.beta.order import (
     ACCOUNT_NUMBER,
     COUNT,
@@ -25,7 +25,7 @@ from carriers.sandbox.beta.order import (
     read_fields,
 )
 from carriers.sandbox.beta.points import type_of
-from carriers.sandbox.countries import COUNTRIES, FRANCE, OVERSEAS, PARIS, codes, is_postal_code_of
+from carriers.sandbox.countries import COUNTRIES, FRANCE, OVERSEAS, PARIS, codes, is_outside_union, is_postal_code_of
 from carriers.sandbox.json_request import Json
 from carriers.sandbox.ledger import Ledger
 
@@ -192,7 +192,7 @@ def _validate_options(violations: Violations, order: Order) -> None:
         violations.require(0 < cents <= most_cents, NOT_INSURABLE, f"insuranceValue, of at most {most_cents} cents")
     # The local post alone goes to the Canaries, Ceuta and Melilla; elsewhere it is a choice of DOS to some countries.
     network = order.service.get("reseauPostal")
-    if order.country == "ES" and order.addressee.get("zipCode", "").startswith(OUTSIDE["ES"]):
+    if order.country == "ES" and is_outside_union("ES", order.addressee.get("zipCode", "")):
         violations.require(network == LOCAL_POST, WRONG_OPTION, "reseauPostal, 1 to this postal code")
     elif network is not None:
         is_possible = order.code == "DOS" and order.country in WITH_NETWORKS
