@@ -20,21 +20,13 @@ OLDEST_S = 1e9
 SHAPES = content("control_shapes.json")
 
 
-class ControlError(ValueError):
-    """A request to one of these endpoints is malformed, or names a parcel that is not there."""
-
-    def __init__(self, message: str, status: int = 400) -> None:
-        super().__init__(message)
-        self.status = status
-
-
 def answer_control(state: State, request: Request) -> Response:
     handler = _HANDLERS.get((request.method, request.path))
     if handler is None:
         return json_response({"error": "no such endpoint; GET / lists them"}, 404)
     try:
         return handler(state, request)
-    except ControlError as error:
+    except MalformedError as error:
         return json_response({"error": str(error)}, error.status)
 
 
@@ -53,7 +45,7 @@ def _answer_parcel(state: State, request: Request) -> Response:
         parcel, purchase = state.ledger.parcel(carrier, number), state.ledger.purchase(carrier, number)
         if parcel and purchase:
             return json_response({**_row(state, purchase), **parcel.as_json()})
-    raise ControlError("no such parcel", 404)
+    raise MalformedError("no such parcel", 404)
 
 
 def _answer_points(_: State, request: Request) -> Response:
@@ -63,7 +55,7 @@ def _answer_points(_: State, request: Request) -> Response:
 
 
 def _collect(state: State, request: Request) -> Response:
-    state.ledger.collected.add(_parcel_of(state, _read(request), ["alpha"]).key)
+    state.ledger.collected.add(_parcel_of(state, request, ["alpha"])[1].key)
     return json_response({})
 
 
@@ -79,21 +71,21 @@ def _arm(state: State, request: Request) -> Response:
 
 
 def read_armed_fault(given: Any) -> ArmedFault:
-    """Read a fault from JSON; ControlError says what is wrong with it."""
-    given = _shaped(given, "fault")
+    """Read a fault from JSON; MalformedError says what is wrong with it."""
+    given = shaped(given, SHAPES["fault"])
     carrier = given.get("carrier")
     if carrier not in (None, *BOTH):
-        raise ControlError("carrier: alpha, beta or null")
+        raise MalformedError("carrier: alpha, beta or null")
     fault = fault_named(str(given.pop("fault", "")), carrier)
     if fault is None:
-        raise ControlError("fault: this carrier has none of that name")
+        raise MalformedError("fault: this carrier has none of that name")
     return ArmedFault(fault, **given)
 
 
 def _change(state: State, request: Request) -> Response:
     """Send a parcel on another journey from here on, or let it take its next steps now."""
-    given = _read(request)
-    parcel, is_journey = _parcel_of(state, given, BOTH), request.operation == "journey"
+    given, parcel = _parcel_of(state, request, BOTH)
+    is_journey = request.operation == "journey"
     taken = {"journey": _journey(given)} if is_journey else {"steps": _steps(given)}
     state.ledger.change(parcel, Change(time.time(), **taken))
     return json_response({"events": [happening.step.event for happening in state.ledger.way(parcel).happened]})
@@ -107,59 +99,49 @@ def _enter(state: State, request: Request) -> Response:
     return json_response({"count": len(entered)}, 201)
 
 
-def _parcel_of(state: State, given: Json, carriers: Iterable[str]) -> Purchase:
+def _parcel_of(state: State, request: Request, carriers: Iterable[str]) -> tuple[Json, Purchase]:
+    """Return a request's body and the parcel that it names."""
+    given: Json = shaped(_loaded(request), SHAPES["parcel"])
     if "tracking_number" not in given:
-        raise ControlError("tracking_number: expected")
+        raise MalformedError("tracking_number: expected")
     found = (state.ledger.purchase(carrier, given["tracking_number"]) for carrier in carriers)
     parcel = next((parcel for parcel in found if parcel), None)
     if parcel is None:
-        raise ControlError("no such parcel", 404)
-    return parcel
+        raise MalformedError("no such parcel", 404)
+    return given, parcel
 
 
 def _loaded(request: Request) -> Any:
     try:
         return json.loads(request.body)
     except (ValueError, RecursionError):
-        raise ControlError("JSON is expected") from None
-
-
-def _shaped(given: Any, shape: str) -> Json:
-    try:
-        read: Json = shaped(given, SHAPES[shape])
-    except MalformedError as error:
-        raise ControlError(str(error)) from None
-    return read
-
-
-def _read(request: Request) -> Json:
-    return _shaped(_loaded(request), "parcel")
+        raise MalformedError("JSON is expected") from None
 
 
 def _journey(given: Json) -> str:
     journey: str = given.get("journey", "")
     if journey not in JOURNEYS:
-        raise ControlError(f"journey: one of {', '.join(JOURNEYS)}")
+        raise MalformedError(f"journey: one of {', '.join(JOURNEYS)}")
     return journey
 
 
 def _steps(given: Json) -> int:
     steps: int = given.get("steps", 1)
     if not 1 <= steps <= MOST_STEPS:
-        raise ControlError(f"steps: a number from 1 to {MOST_STEPS}")
+        raise MalformedError(f"steps: a number from 1 to {MOST_STEPS}")
     return steps
 
 
 def _foreign(state: State, item: Any) -> Purchase:
-    given = _shaped(item, "parcel")
+    given = shaped(item, SHAPES["parcel"])
     carrier, number = given.get("carrier", ""), given.get("tracking_number")
     if carrier not in BOTH or not number:
-        raise ControlError("carrier: alpha or beta, and tracking_number: expected")
+        raise MalformedError("carrier: alpha or beta, and tracking_number: expected")
     if state.ledger.purchase(carrier, number):
-        raise ControlError("tracking_number: there is such a parcel", 409)
+        raise MalformedError("tracking_number: there is such a parcel", 409)
     age_s, pace = given.get("age_s", 0), given.get("pace", state.ledger.pace)
     if not (0 <= age_s <= OLDEST_S and 0 < pace < math.inf):
-        raise ControlError(f"pace: above 0, age_s: from 0 to {OLDEST_S:g}")
+        raise MalformedError(f"pace: above 0, age_s: from 0 to {OLDEST_S:g}")
     made_at_s = time.time() - age_s
     times = {"made_at_s": made_at_s, "findable_at_s": made_at_s, "pace": float(pace)}
     return Purchase(carrier=carrier, tracking_number=number, journey=_journey({"journey": HOME} | given), **times)

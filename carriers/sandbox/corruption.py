@@ -1,6 +1,6 @@
 """Corrupts a response between the carrier and its client: its bytes, or the way in which they are sent.
 
-The server closes the connection after one that is not sent whole.
+The server closes the connection after one that is not sent whole. The table of faults names these functions.
 """
 
 import functools
@@ -21,15 +21,23 @@ REDIRECTED_PATH = "/redirected"
 NO_PDF = b"SANDBOX: this is no PDF"
 
 
+def sent(transmission: Transmission) -> Corruption:
+    """Keep the bytes and send them in another way."""
+    return lambda response: replace(response, transmission=transmission)
+
+
+@sent
 def hang(response: Response, _: socket.socket, wait: Wait) -> None:
     """Send nothing for the delay."""
     wait(response.delay_s)
 
 
+@sent
 def close(_: Response, __: socket.socket, ___: Wait) -> None:
     """Send nothing."""
 
 
+@sent
 def reset(_: Response, connection: socket.socket, __: Wait) -> None:
     # Lingering for 0 s makes the kernel send RST. The descriptor is closed here, past the socket
     # object, because the server's own orderly shutdown would send FIN first.
@@ -37,6 +45,7 @@ def reset(_: Response, connection: socket.socket, __: Wait) -> None:
     os.close(connection.detach())
 
 
+@sent
 def drip_head(response: Response, connection: socket.socket, wait: Wait) -> None:
     """Send a byte each time the delay is over, from the first header on."""
     status_line, rest = response.head().split(b"\r\n", 1)
@@ -44,6 +53,7 @@ def drip_head(response: Response, connection: socket.socket, wait: Wait) -> None
     _drip(response, rest + response.body, connection, wait)
 
 
+@sent
 def drip_body(response: Response, connection: socket.socket, wait: Wait) -> None:
     """Send a byte each time the delay is over, from the first one of the body on."""
     connection.sendall(response.head())
@@ -57,11 +67,13 @@ def _drip(response: Response, content: bytes, connection: socket.socket, wait: W
             return
 
 
+@sent
 def cut(response: Response, connection: socket.socket, _: Wait) -> None:
     """Send half of the announced body."""
     connection.sendall(response.head() + response.body[: len(response.body) // 2])
 
 
+@sent
 def huge(response: Response, connection: socket.socket, _: Wait) -> None:
     """Send the body in chunks, with the bulk in its middle, which is inside the label for both carriers."""
     connection.sendall(response.head("Transfer-Encoding: chunked"))
@@ -69,11 +81,6 @@ def huge(response: Response, connection: socket.socket, _: Wait) -> None:
     bulk = [CHUNK] * (HUGE_BYTES // len(CHUNK))
     for piece in (response.body[:middle], *bulk, response.body[middle:], b""):
         connection.sendall(b"%x\r\n%b\r\n" % (len(piece), piece))
-
-
-def sent(transmission: Transmission) -> Corruption:
-    """Keep the bytes and send them in another way."""
-    return lambda response: replace(response, transmission=transmission)
 
 
 def html(status: int) -> Corruption:
@@ -126,15 +133,3 @@ def mixed(response: Response) -> Response:
     """Use the older multipart form: another subtype, a line break after the last boundary."""
     media_type = response.content_type.replace("multipart/related", "multipart/mixed")
     return replace(response, content_type=media_type, body=response.body + b"\r\n")
-
-
-# By the names that the table of faults has for them.
-CORRUPTIONS: dict[str, Corruption] = {
-    **{each.__name__: sent(each) for each in (hang, close, reset, drip_head, drip_body, cut, huge)},
-    **{each.__name__: each for each in (deep, gzip_bomb, redirect, mixed)},
-    "empty": empty,
-    "truncated": truncated,
-    "garbled": garbled,
-    "wrong_charset": wrong_charset,
-    "doctype": doctype,
-}

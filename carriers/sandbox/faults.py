@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from carriers.sandbox import corruption
-from carriers.sandbox.corruption import CORRUPTIONS, Corruption
+from carriers.sandbox.corruption import Corruption
 from carriers.sandbox.data import rows
 from carriers.sandbox.journeys import JOURNEYS, asked_for
 
@@ -58,9 +58,8 @@ class Fault:
 def _corruption(how: str) -> Corruption | None:
     """Return the corruption of the table's name; HTML has its status there."""
     name, _, status = how.partition(" ")
-    if status:
-        return corruption.html(int(status))
-    return CORRUPTIONS[name] if name else None
+    found: Corruption | None = getattr(corruption, name) if name and not status else None
+    return corruption.html(int(status)) if status else found
 
 
 def _fault(row: dict[str, str]) -> Fault:

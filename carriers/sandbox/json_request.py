@@ -15,7 +15,14 @@ TYPES: dict[str, tuple[type, ...]] = {
 
 
 class MalformedError(Exception):
-    """The body is not the JSON that is taken there; the message names the path at fault."""
+    """The body is not the JSON that is taken there; the message names the path at fault.
+
+    `status` is that of the control endpoints' answer.
+    """
+
+    def __init__(self, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 def read_request(request: Request, shape: Json) -> Json:

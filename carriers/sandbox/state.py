@@ -92,7 +92,7 @@ class State:
         if fault.kind is Kind.REFUSAL:
             return refuse(fault.name)
         if fault.kind is Kind.DELAY and interrupted.wait(fault.delay_s):
-            return replace(_NOTHING, transmission=close)
+            return close(_NOTHING)
         response = do(fault) if fault.is_made else _NOTHING
         return replace(fault.corrupt(response), delay_s=fault.delay_s) if fault.corrupt else response
 
