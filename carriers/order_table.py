@@ -13,8 +13,8 @@ from typing import Final
 
 from carriers.beta.customs import DUTIES_PAID_TO
 from carriers.beta.parties import ONE_LINE, POSTAL_CODE_OF, WITH_PROVINCES
+from carriers.data import rows_of
 from carriers.products import Product
-from carriers.tables import rows_of
 from carriers.validation import RECIPIENT, SENDER
 
 _NAMES: Final = ("firstName", "lastName", "company", "address2")

@@ -15,8 +15,8 @@ from operator import itemgetter
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from carriers.data import rows_of
 from carriers.shipment import ProductOverride
-from carriers.tables import rows_of
 
 DISPLAY_NAMES: Final = {"alpha": "Alpha Express", "beta": "Beta Post"}  # as people read them
 PARIS: Final = ZoneInfo("Europe/Paris")  # the time zone of both carriers' "today"

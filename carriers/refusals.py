@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from carriers import errors
+from carriers.data import rows_of
 from carriers.errors import CarrierError
-from carriers.tables import rows_of
 
 Refusals = Mapping[str, "Refusal"]
 _MEANING: Final = ("error", "is_failing", "field", "cause", "remedy")

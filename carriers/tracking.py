@@ -10,11 +10,11 @@ from functools import cache
 from typing import ClassVar, Final, NamedTuple
 
 from carriers.client import Client, Limits, Observer, Service
+from carriers.data import rows_of
 from carriers.http.transport import Transport
 from carriers.products import DISPLAY_NAMES, PARIS
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials
-from carriers.tables import rows_of
 
 # Far above a parcel with hundreds of events.
 MAX_ANSWER_BYTES: Final = 1024 * 1024

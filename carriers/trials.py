@@ -8,9 +8,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Final
 
+from carriers.data import rows_of
 from carriers.errors import CarrierUnavailable, Rejected
 from carriers.shipment import Customs, CustomsItem, Party, PickupPoint, ProductOverride
-from carriers.tables import rows_of
 
 
 class Stage(StrEnum):

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from carriers.data import rows_of
 from carriers.refusals import Refusal, Refusals, read_refusals, refusal_in
-from carriers.tables import rows_of
 
 PRODUCT: Final = "productCode"
 _TABLES: Final = read_refusals("alpha")

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from carriers.beta.answers import OK, check_status, document_in, document_of, objects_of, string_of
 from carriers.beta.parties import CARRIER, login, own_number
+from carriers.data import rows_of
 from carriers.errors import CarrierUnavailable, CredentialsRejected
 from carriers.http.transport import Answer, UnreadableError
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials
-from carriers.tables import rows_of
 
 OPERATION: Final = "additionalinformations"
 # The answer's fields, in the words of the staff's pages.
