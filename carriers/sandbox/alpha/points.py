@@ -7,7 +7,7 @@ The page names 300 (an empty type or service), 302 (postal code), 306 and 307 (d
 import re
 import uuid
 from dataclasses import asdict
-from datetime import date, datetime, time
+from datetime import datetime, time
 
 from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.soap import Elements, Tree
@@ -146,14 +146,6 @@ def _day(day: int, spans: tuple[str, ...]) -> Tree:
 def _holidays(point: PickupPoint) -> Elements:
     if point.holiday is None:
         return []
-    first, last = point.holiday
-    return [
-        (
-            "listePeriodeFermeture",
-            [("calendarDeDebut", _moment(first)), ("calendarDeFin", _moment(last)), ("numero", "1")],
-        )
-    ]
-
-
-def _moment(day: date) -> str:
-    return datetime.combine(day, time(), PARIS).isoformat()
+    ends = zip(("calendarDeDebut", "calendarDeFin"), point.holiday, strict=True)
+    days: Elements = [(name, datetime.combine(day, time(), PARIS).isoformat()) for name, day in ends]
+    return [("listePeriodeFermeture", [*days, ("numero", "1")])]

@@ -65,16 +65,10 @@ def answer_information(state: State, request: Request) -> Response:
     if not name or name.endswith(REFUSED):
         return _uninformed(WRONG_LOGIN)
 
-    def facts(_: Fault) -> Response:
-        provider = {
-            "provider": "COLISSIMO-V2" if name.startswith(SENDING_THEIR_NUMBER) else "COLISSIMO-V1",
-            "messageErreur": None,
-        }
-        return json_response(
-            provider if name.startswith(SENDING_THEIR_NUMBER) and not number else {**FACTS, **provider}
-        )
-
-    return state.perform(Operation("beta", INFORMATION), facts, lambda _: _uninformed(SYSTEM))
+    is_new = name.startswith(SENDING_THEIR_NUMBER)
+    provider = {"provider": "COLISSIMO-V2" if is_new else "COLISSIMO-V1", "messageErreur": None}
+    known = provider if is_new and not number else FACTS | provider
+    return state.perform(Operation("beta", INFORMATION), lambda _: json_response(known), lambda _: _uninformed(SYSTEM))
 
 
 def _uninformed(text: str) -> Response:

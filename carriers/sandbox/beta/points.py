@@ -6,7 +6,7 @@ The page names 101, 102, 201 and 202 (credentials), 124 (the id, or a network th
 
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import date, datetime, time
 from typing import Any
@@ -16,11 +16,11 @@ from carriers.sandbox.beta.answers import CodeError
 from carriers.sandbox.beta.tables import RULES
 from carriers.sandbox.countries import FRANCE, PARIS
 from carriers.sandbox.data import content, error_texts, filled
-from carriers.sandbox.faults import Fault, Operation
+from carriers.sandbox.faults import Operation
 from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.json_request import MalformedError, read_request
 from carriers.sandbox.pickup_points import POINTS, PickupPoint, near, point_of
-from carriers.sandbox.rules import broken
+from carriers.sandbox.rules import Rule, broken
 from carriers.sandbox.state import State
 
 SEARCH, LOOK_UP = "findRDVPointRetraitAcheminement", "findPointRetraitAcheminementByID"
@@ -31,13 +31,12 @@ CREDENTIALS = ("accountNumber", "password", "apiKey", "codTiersPourPartenaire")
 POINT = content("beta/point.json")  # of an answer
 MOST_POINTS = 20
 MAGIC_ID = re.compile(r"99(\d{4})")  # an id that asks for an error: 990124 is error 124
-# The kinds that each value of filterRelay keeps.
-KEPT: dict[str, Callable[[PickupPoint], bool]] = {
-    "0": lambda point: point.kind in ("post_office", "carrier_site"),
-    "2": lambda point: point.kind in ("relay", "locker"),
-    "3": lambda point: point.kind == "relay",
-    "5": lambda point: not point.is_locker,
-    "10": lambda point: not point.is_locker,
+# The kinds that each value of filterRelay keeps, one of a broken record among them; of another value all.
+KEPT = {
+    "0": ("post_office", "carrier_site"),
+    "2": ("relay", "locker"),
+    "3": ("relay",),
+    **dict.fromkeys(("5", "10"), ("post_office", "carrier_site", "relay", "")),
 }
 
 Fields = dict[str, str]
@@ -47,49 +46,38 @@ EUROPEAN_TYPES = {"post_office": "BDP", "carrier_site": "BDP", "relay": "CMT", "
 
 
 def answer_points(state: State, request: Request) -> Response:
-    operation = request.operation
+    operation, rules = request.operation, RULES[request.operation]
+    names = (*CREDENTIALS, *(rule.field for rule in rules))
     try:
-        fields = _read_fields(request, (*CREDENTIALS, *(rule.field for rule in RULES[operation])))
-        _validate_credentials(fields)
-        _validate(operation, fields)
-        return _perform(state, operation, fields)
+        body = read_request(request, dict.fromkeys(names, "any"))
+        fields = {name: str(body.get(name, "")).strip() for name in names}
+        _validate(fields, rules)
+        find = _found if operation == SEARCH else _looked_up
+        asked = Operation("beta", operation, fields.get("id") or fields.get("city", ""))
+        # Shapes of the label service's errors are a failure here.
+        return state.perform(
+            asked,
+            lambda _: _answer(operation, 0, "Code retour OK", find(fields)),
+            lambda name: _refused(operation, int(name) if name.isdigit() else SYSTEM),
+        )
     except MalformedError:
         return _refused(operation, NO_JSON)
     except CodeError as error:
         return _refused(operation, error.code)
 
 
-def _read_fields(request: Request, names: tuple[str, ...]) -> Fields:
-    """Return the fields as text, "" for a null; MalformedError for a body that is not this service's."""
-    body = read_request(request, dict.fromkeys(names, "any"))
-    return {name: str(body.get(name, "")).strip() for name in names}
-
-
-def _validate_credentials(fields: Fields) -> None:
+def _validate(fields: Fields, rules: Iterable[Rule]) -> None:
     """Accept any account with a password, or an API key, except those that end in 30000, 30007, 30008 and 30009."""
-    if not fields["apiKey"]:
-        if not fields["accountNumber"]:
-            raise CodeError(MISSING_ACCOUNT)
-        if not fields["password"]:
-            raise CodeError(MISSING_PASSWORD)
     name = fields["apiKey"] or fields["accountNumber"]
+    if not name:
+        raise CodeError(MISSING_ACCOUNT)
+    if not (fields["apiKey"] or fields["password"]):
+        raise CodeError(MISSING_PASSWORD)
     accounts.check(name)
     if accounts.is_number_missing(name, fields["codTiersPourPartenaire"]):
         raise CodeError(accounts.NOT_ALLOWED_HERE)
-
-
-def _validate(operation: str, fields: Fields) -> None:
-    for code, _ in broken(RULES[operation], fields):
+    for code, _ in broken(rules, fields):
         raise CodeError(code)
-
-
-def _perform(state: State, operation: str, fields: Fields) -> Response:
-    def do(_: Fault) -> Response:
-        found = _found(fields) if operation == SEARCH else _looked_up(fields)
-        return _answer(operation, 0, "Code retour OK", found)
-
-    reference = fields.get("id") or fields.get("city", "")
-    return state.perform(Operation("beta", operation, reference), do, lambda name: _faulty(operation, name))
 
 
 def _found(fields: Fields) -> list[dict[str, Any]]:
@@ -98,11 +86,11 @@ def _found(fields: Fields) -> list[dict[str, Any]]:
         raise CodeError(144)
     if not any(point.country == country for point in POINTS if point.carrier == "beta"):
         raise CodeError(NOT_SERVED)
-    keeps = KEPT.get(fields["filterRelay"])
+    kept = KEPT.get(fields["filterRelay"])
     found = [
         point_json(point, distance_m)
         for point, distance_m in near("beta", country, fields["zipCode"], fields["city"])
-        if point.is_active and (keeps is None or keeps(point))
+        if point.is_active and (kept is None or point.kind in kept)
     ]
     if not found:
         raise CodeError(NO_POINT)
@@ -114,9 +102,8 @@ def _looked_up(fields: Fields) -> list[dict[str, Any]]:
     if magic and int(magic[1]) in MESSAGES:
         raise CodeError(int(magic[1]))
     point = point_of("beta", fields["id"])
-    if point is None or (not fields["reseau"] and point.country not in FRANCE):
-        raise CodeError(WRONG_ID)
-    if fields["reseau"] not in ("", point.network):
+    network = fields["reseau"]
+    if point is None or network not in ("", point.network) or (not network and point.country not in FRANCE):
         raise CodeError(WRONG_ID)
     if not point.is_active:
         raise CodeError(NO_POINT)
@@ -135,11 +122,6 @@ def _answer(operation: str, code: int, message: str, found: list[dict[str, Any]]
 
 def _refused(operation: str, code: int) -> Response:
     return _answer(operation, code, MESSAGES.get(code, "undocumented error"), [])
-
-
-def _faulty(operation: str, name: str) -> Response:
-    """Return the refusal for a fault's name or an error code; shapes of the label service are its failure here."""
-    return _refused(operation, int(name) if name.isdigit() else SYSTEM)
 
 
 def type_of(point: PickupPoint) -> str:

@@ -42,24 +42,19 @@ def answer_timeline(state: State, request: Request) -> Response:
         fields = dict.fromkeys(FIELDS, "") | read_request(request, dict.fromkeys(FIELDS, "text"))
         # An API key goes before a login, which may come along with it.
         accounts.check(accounts.name_of(fields))
-        return _perform(state, fields, accounts.account_name(fields["login"], fields["apiKey"]))
+        account = accounts.account_name(fields["login"], fields["apiKey"])
+        number, language = fields["parcelNumber"], fields["lang"]
+        purchase = _purchase(state, number)
+
+        def do(_: Fault) -> Response:
+            parcel = _visible(purchase, number, language, account)
+            return _answer(FOUND, parcel_json(parcel, state.ledger.way(parcel), language), language)
+
+        return state.perform(Operation("beta", TIMELINE, purchase.reference if purchase else ""), do, _refused)
     except MalformedError:
-        return _refused(MALFORMED)
+        return _refused(str(MALFORMED))
     except CodeError as error:
-        return _refused(error.code)
-
-
-def _perform(state: State, fields: Fields, account: str) -> Response:
-    number, language = fields["parcelNumber"], fields["lang"]
-    purchase = _purchase(state, number)
-
-    def do(_: Fault) -> Response:
-        parcel = _visible(purchase, number, language, account)
-        found = parcel_json(parcel, state.ledger.way(parcel), language)
-        return _answer(FOUND, found, language)
-
-    reference = purchase.reference if purchase else ""
-    return state.perform(Operation("beta", TIMELINE, reference), do, _faulty)
+        return _refused(str(error.code))
 
 
 def _purchase(state: State, number: str) -> Purchase | None:
@@ -88,13 +83,9 @@ def _answer(code: int, parcel: dict[str, Any] | None, language: str = "fr_FR", s
     return json_response({"lang": language, "status": [{"code": str(code), "message": said}], "parcel": parcel}, status)
 
 
-def _refused(code: int) -> Response:
-    return _answer(code, None)
-
-
-def _faulty(name: str) -> Response:
+def _refused(code: str) -> Response:
     """Return the refusal for an error code; shapes of the label service's errors are a failure here."""
-    return _refused(int(name)) if name.isdigit() else _answer(FAILURE, None, status=FAILURE_STATUS)
+    return _answer(int(code), None) if code.isdigit() else _answer(FAILURE, None, status=FAILURE_STATUS)
 
 
 def partner_reference(parcel: Purchase) -> str | None:
@@ -125,21 +116,11 @@ def _event(rank: int, happening: Happening, language: str) -> dict[str, Any]:
 def _steps(happened: list[Happening]) -> list[dict[str, Any]]:
     at = {REACHED[one.step.event]: _local(one) for one in happened if one.step.event in REACHED}
     highest = max(at, default=-1)
+    statuses = [ACTIVE] * (highest + 1) + [INACTIVE] * (len(STEPS) - 2 - highest) + [DISABLED]
     return [
-        {
-            "id": id_,
-            "labelShort": label,
-            "status": _step_status(id_, highest),
-            **({"date": at[id_]} if id_ in at else {}),
-        }
+        {"id": id_, "labelShort": label, "status": statuses[id_], **({"date": at[id_]} if id_ in at else {})}
         for id_, label in enumerate(STEPS)
     ]
-
-
-def _step_status(id_: int, highest: int) -> str:
-    if id_ <= highest:
-        return ACTIVE
-    return DISABLED if id_ == len(STEPS) - 1 else INACTIVE
 
 
 def _local(happening: Happening) -> str:
