@@ -82,18 +82,7 @@ def test_a_run_without_a_timeout_waits_for_its_second_test_too(tmp_path: Path) -
     """`python -m tests.models` plays for as long as it is told, in one test after the other."""
     file = tmp_path / "test_long.py"
     file.write_text("import time\ndef test_one(): time.sleep(1)\ndef test_two(): time.sleep(1)\n")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-c",
-        "pyproject.toml",
-        "-o",
-        "timeout=0.5",
-        "--timeout",
-        "0",
-        file,
-    ]
+    options = ["-q", "-c", "pyproject.toml", "-o", "timeout=0.5", "--timeout", "0"]
+    command = [sys.executable, "-m", "pytest", *options, str(file)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert "2 passed" in done.stdout, done.stdout
