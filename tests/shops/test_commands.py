@@ -213,6 +213,13 @@ def test_shops_may_share_a_name(db: None) -> None:
     assert Shop.objects.count() == 2
 
 
+def test_an_id_that_another_command_gives_meanwhile_is_one_line(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Shop, "full_clean", lambda *_, **__: ShopFactory(id="taken", name="First"))
+    with pytest.raises(CommandError, match=r"^id: there is a shop 'taken' already$"):
+        call("create_shop", "Second", "--id", "taken")
+    assert Shop.objects.get().name == "First"
+
+
 BAD: list[list[str]] = [
     *(["create_shop", "Shop", f"--id={bad}"] for bad in ("", " ", "a b", "a/b", "é", "a\n", "x" * 65, "a.b")),
     *(["create_shop", "Shop", f"--id={bad}"] for bad in ("\u0661", "-x", "taken")),

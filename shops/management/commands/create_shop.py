@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from shops.management import base
 from shops.models import Shop, identifier
@@ -36,14 +36,20 @@ class Command(base.Command):
             shop.id = options["id"]
         if shop.id.startswith("-"):
             raise CommandError("id: must not begin with a hyphen, as an option does")
-        if Shop.objects.filter(id=shop.id).exists():
-            raise CommandError(f"id: there is a shop {shop.id!r} already")
         try:
             shop.full_clean(validate_unique=False, validate_constraints=False)
         except ValidationError as error:
             faults = [f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items()]
             raise CommandError(" ".join(faults)) from error
         with transaction.atomic():
-            shop.save(force_insert=True)
+            insert(shop)
             record(Action.ADDED, shop, changes=changes.of_new(shop, "name", "is_test"))
             self.print(shop.id)
+
+
+def insert(shop: Shop) -> None:
+    """Insert the shop's row; raise CommandError if its id is taken."""
+    try:
+        shop.save(force_insert=True)
+    except IntegrityError:
+        raise CommandError(f"id: there is a shop {shop.id!r} already") from None
