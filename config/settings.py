@@ -263,6 +263,8 @@ METRICS_HOST = env.str("METRICS_HOST", "127.0.0.1", validate=validators.host)
 # Empty counts as not set, as compose gives a variable that has no value.
 METRICS_PORT = int(env.str("METRICS_PORT", "", validate=validators.port_or_none) or 0)
 WORK_METRICS_PORT = int(env.str("WORK_METRICS_PORT", "", validate=validators.port_or_none) or 0)
+if not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):  # the library would take an empty one for the working folder
+    os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)
 
 # --- Logs ---
 

@@ -104,6 +104,7 @@ def prepare_metrics() -> None:
     if metrics.FOLDER in os.environ:
         try:
             metrics.clear_folder()
+            tempfile.TemporaryFile(dir=os.environ[metrics.FOLDER]).close()  # it can be written to
         except OSError as error:
             raise CommandError(f"{metrics.FOLDER} can't be used: {error.strerror}") from None
         return

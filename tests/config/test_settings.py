@@ -341,6 +341,12 @@ def test_what_is_given_is_set_and_the_rest_has_its_default(
     assert (type(found), found) == (type(expected), expected)
 
 
+def test_an_empty_folder_of_metrics_is_none_and_not_the_working_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", "")
+    load()
+    assert "PROMETHEUS_MULTIPROC_DIR" not in os.environ
+
+
 @pytest.mark.parametrize("host", ["mail.example.com:587", "smtp://mail.example.com", "mail example", "-", "mail\udcff"])
 def test_a_mail_server_is_a_host_alone(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEFAULT_FROM_EMAIL", "parcels@example.com")

@@ -66,11 +66,15 @@ def test_a_folder_that_can_not_be_written_to_is_refused(place: str, why: str, se
         call_command("serve", port=free_port())
 
 
-def test_metrics_need_a_port_and_a_folder_of_their_own(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("folder", ["/etc/passwd/x", "/proc/self"])
+def test_metrics_need_a_port_and_a_folder_of_their_own(
+    folder: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings.METRICS_PORT = port = free_port()
     with pytest.raises(CommandError, match=f"METRICS_PORT is the public port {port}: it needs one of its own"):
         call_command("serve", port=port)
-    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", "/etc/passwd/x")
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", folder)
+    monkeypatch.setattr("config.ops.serving.preload", lambda: pytest.fail("was not refused"))
     with pytest.raises(CommandError, match="PROMETHEUS_MULTIPROC_DIR can't be used"):
         call_command("serve", port=free_port())
 
