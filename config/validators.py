@@ -170,6 +170,11 @@ def host(value: str) -> None:
         raise ValidationError("needs a host name or an IP address, without a port")
 
 
+def scopes(value: str) -> None:
+    if "openid" not in value.split():
+        raise ValidationError("needs openid among the scopes, separated by spaces")
+
+
 def sender(value: str) -> None:
     """Refuse an address that no mail is sent from; a name may stand before it."""
     if value and not (value.isprintable() and re.fullmatch(r"[^\s@]+@[^\s@]+", parseaddr(value)[1])):

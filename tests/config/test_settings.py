@@ -63,6 +63,8 @@ BAD: dict[str, Sequence[str | None]] = {
     ),
     "DEFAULT_FROM_EMAIL": ["hunter2", "hunter2@", "a b@hunter2", "Parcels <hunter2>", "a@hunter2\n"],
     "ADMIN_URL": ["hunter2", "https://staff.example.com/?hunter2", "http://hunter2.example.com"],
+    "OIDC_SCOPES": ["", "hunter2 email", "openid,hunter2"],
+    "OIDC_GROUPS_CLAIM": [""],
     "OIDC_ROLES": ["logistics", "logistics=hunter2", "=Support", "logistics=Support,finance=superuser"],
     "DATABASE_URL": [
         "",
