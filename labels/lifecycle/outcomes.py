@@ -16,7 +16,7 @@ from labels.lifecycle.db_retry import DATABASE_ERRORS, with_db_retry
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle.notices import CUSTOMS_FORM_MISSING
 from labels.lifecycle.states import Event, move
-from labels.models import IN_CANCELLATION, STORED, LabelState, ShippingLabel, settle_wait
+from labels.models import IN_CANCELLATION, STORED, LabelState, ShippingLabel, lease, settle_wait
 from labels.pdfs import recovery, storage, unmerged
 from shops import spans
 from shops.api.errors.coded import CarrierFailedError
@@ -63,7 +63,8 @@ def save_received(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: 
         logger.critical("label bought and not recorded", extra=bought, exc_info=True)
         raise not_recorded(label, purchased) from error
     if not is_saved:
-        join(label, purchased)
+        logger.warning("label came too late", extra={"label": label.id})
+        join(label, numbers)
 
 
 def move_unless_adopted(label: ShippingLabel, facts: dict[str, Any]) -> bool:
@@ -109,13 +110,12 @@ def not_recorded(label: ShippingLabel, purchased: PurchasedLabel) -> PurchaseFai
     return PurchaseFailedError(label)
 
 
-def join(label: ShippingLabel, purchased: PurchasedLabel) -> None:
+def join(label: ShippingLabel, numbers: Iterable[str]) -> None:
     """Take over what others made of the label meanwhile; raise PurchaseFailedError, or ApiError while it is not stored.
 
     What they do not know goes: the key of an order that was settled may have bought others.
     """
-    logger.warning("label came too late", extra={"label": label.id})
-    state = with_db_retry(lambda: save_late(label, purchased.tracking_numbers))
+    state = with_db_retry(lambda: save_late(label, numbers))
     if state == LabelState.GENERATED:
         label.refresh_from_db(from_queryset=ShippingLabel.objects.row_of(label))
         return
@@ -164,8 +164,11 @@ def publish(label: ShippingLabel, *, deadline: float | None = None) -> ShippingL
     if label.pdf is None:
         return label
     try:
-        storage.store(label, unmerged.merged(bytes(label.pdf)))
-        with_db_retry(lambda: move(label, Event.STORED, pdf=None), deadline=deadline)
+        pdf = unmerged.merged(bytes(label.pdf))
+        is_as_read = with_db_retry(lambda: lease_again(label), deadline=deadline)
+        if is_as_read:
+            storage.store(label, pdf)
+            with_db_retry(lambda: move(label, Event.STORED, pdf=None), deadline=deadline)
     except UnreadableError as error:
         logger.warning("PDFs not merged", extra={"label": label.id})
         end_lease(label, ask_again_at=clock.now() + MERGE_AGAIN_AFTER)
@@ -177,7 +180,20 @@ def publish(label: ShippingLabel, *, deadline: float | None = None) -> ShippingL
         label.state = LabelState.RECEIVED  # as its row says
         logger.exception("label stored and not finished", extra={"label": label.id})
         raise StorageUnavailableError(label) from error
+    if not is_as_read:
+        join(label, label.tracking_numbers)
     return label
+
+
+def lease_again(label: ShippingLabel) -> bool:
+    """Let nobody adopt a part of a `received` label while its PDF is stored; tell if nobody has, nor stored it."""
+    if clock.upper_bound_now() < label.leased_until:
+        return True
+    row, until = ShippingLabel.objects.row_of(label), lease()
+    if not row.filter(state=LabelState.RECEIVED, decided_at=label.decided_at).update(leased_until=until):
+        return not row.exists()  # one that vanished is written again
+    label.leased_until = until
+    return True
 
 
 def fail_during_request(label: ShippingLabel, error: CarrierError) -> PurchaseFailedError:

@@ -15,7 +15,8 @@ from labels.idempotency import IdempotencyKey
 from labels.lifecycle import decisions, leases, purchase
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
-from labels.pdfs import storage
+from labels.pdfs import storage, unmerged
+from parcels.models import Parcel
 from shops.api.errors.exceptions import ApiError
 from shops.contracts import clients
 from shops.contracts.clients import client
@@ -280,6 +281,39 @@ def test_an_answer_after_an_adoption_changes_nothing_of_it(
     reconcile()
     assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made()] == [True, False]
     assert (row().tracking_numbers, row().cancelled_numbers) == ([adopted], [left_out])
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_a_process_suspended_before_it_publishes_changes_nothing_of_an_adoption(
+    is_stored: bool, buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A label has the PDF and the numbers that staff chose, whichever process stores it."""
+    merged, person = unmerged.merged, User.objects.create_user("ada")
+
+    def slowly(content: bytes) -> bytes:
+        monkeypatch.setattr(unmerged, "merged", merged)
+        pass_time()
+        later = timezone.now() + timedelta(minutes=2)
+        monkeypatch.setattr("shops.db.clock.upper_bound_now", lambda: later)
+        if not is_stored:
+            folder.rename(folder.with_name("away"))
+            folder.write_text("in the way")
+        decisions.adopt(label=row(), tracking_numbers=["", row().tracking_numbers[1]], pdf=PDF, decided_by=person)
+        if not is_stored:
+            folder.unlink()
+            folder.with_name("away").rename(folder)
+        return merged(content)
+
+    monkeypatch.setattr(unmerged, "merged", slowly)
+    answer = post(buyer, body := order(parcels=weighing(1, 2)), key=KEY)
+    if not is_stored:
+        assert_coded(answer, 500, "LABEL_STORAGE_UNAVAILABLE")
+        answer = post(buyer, body, key=KEY)
+    _, adopted = (parcel.tracking_number for parcel in sandbox.made())
+    assert (answer.json()["trackingNumber"], answer.json()["weight"]) == (adopted, 2)
+    assert fetch(answer.json()["labelUrl"]).content == PDF
+    (parcel,) = Parcel.objects.all()
+    assert parcel.tracking_numbers == [adopted]
 
 
 def test_an_answer_after_the_lease_writes_a_row_again_that_vanished(
