@@ -68,17 +68,31 @@ class Command(base.BaseCommand):
             self.stdout.write(text)
             self.stdout.flush()
         except OSError as error:  # the disk is full, or the reader is gone
-            with suppress(OSError):  # Python would try again at exit
-                os.dup2(os.open(os.devnull, os.O_WRONLY), self.stdout.fileno())
+            discard(self.stdout)
             raise base.CommandError(f"standard output: {error.strerror}") from None
         except AttributeError:  # Python has none if it was closed before the start
             raise base.CommandError("standard output: is closed") from None
+
+    def report_done(self, text: str) -> None:
+        """Say on standard error what is done and can't be undone: that nobody can read it is no failure."""
+        try:
+            self.stderr.write(text)
+        except OSError:
+            discard(self.stderr)
+        except AttributeError:  # it was closed before the start
+            pass
 
 
 class CustomerCommand(Command):
     def add_arguments(self, parser: base.CommandParser) -> None:
         parser.add_argument("shop_id", metavar="SHOP_ID")
         parser.add_argument("email", metavar="EMAIL", help="upper and lower case make no difference")
+
+
+def discard(stream: base.OutputWrapper) -> None:
+    """Send what could not be written, which Python would try again at exit, nowhere."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def operator() -> str:

@@ -22,13 +22,16 @@ from django.db import connection
 from django.utils import timezone
 
 from config.management.help import OUR_APPS
+from labels.models import LabelState, ShippingLabel
 from parcels.models import Parcel
 from shops import tokens
 from shops.contracts.models import CarrierContract
 from shops.management.base import Command
 from shops.models import AccessToken, Shop
 from shops.staff.audit.models import AuditEntry
+from shops.webhooks.endpoints import create
 from shops.webhooks.models import WebhookEndpoint
+from tests.labels.factories import LabelFactory
 from tests.labels.orders import SENDER
 from tests.shops.commands import call, run_here, standard_input
 from tests.support.api import Caller
@@ -158,6 +161,16 @@ def test_nothing_is_changed_if_the_command_can_not_say_so(transactional_db: None
     assert not AccessToken.objects.exclude(revoked_at=None).exists()
     assert not Shop.objects.exclude(sender_address=None).exists()
     assert not AuditEntry.objects.exists()
+
+
+@pytest.mark.parametrize("output", ["2>&-", "2>/dev/full"])
+def test_what_is_done_for_good_is_no_failure_if_nobody_can_read_of_it(transactional_db: None, output: str) -> None:
+    label = LabelFactory(carrier_code="beta", product_code="beta", state=LabelState.GENERATED)
+    endpoint, _ = create(shop=label.shop, url="https://example.com/")
+    assert run_writing_to(output, "revoke_webhook", endpoint.id) == (0, "")
+    assert run_writing_to(output, "cancel_label", label.id) == (0, "")
+    assert ShippingLabel.objects.get().state == LabelState.CANCELLED
+    assert WebhookEndpoint.objects.exclude(revoked_at=None).exists()
 
 
 @pytest.mark.parametrize(("output", "why"), [(">&-", "is closed"), (">/dev/full", "No space left on device")])

@@ -33,6 +33,6 @@ class Command(base.Command):
         is_done = cancelled.state == LabelState.CANCELLED
         record(Action.CHANGED, label, note="Cancelled." if is_done else "Asked to cancel; the carrier could not yet.")
         if is_done:
-            self.stderr.write(f"Label {label.id} is cancelled.")
+            self.report_done(f"Label {label.id} is cancelled.")
         else:
-            self.stderr.write(f"Label {label.id}: {label.carrier_code} could not cancel it yet; it is tried again.")
+            self.report_done(f"Label {label.id}: {label.carrier_code} could not cancel it yet; it is tried again.")

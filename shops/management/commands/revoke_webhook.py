@@ -25,4 +25,4 @@ class Command(base.Command):
         if endpoint.revoked_at is None:
             record(Action.CHANGED, endpoint, note="Revoked.")  # first: it takes two transactions
         is_revoked = endpoints.revoke(endpoint)
-        self.stderr.write(f"Webhook endpoint {endpoint.id} {'is revoked' if is_revoked else 'was revoked before'}.")
+        self.report_done(f"Webhook endpoint {endpoint.id} {'is revoked' if is_revoked else 'was revoked before'}.")
