@@ -67,7 +67,7 @@ OIDC_ISSUER = env.str("OIDC_ISSUER", "", validate=validators.issuer)
 OIDC_CLIENT_ID = env.str("OIDC_CLIENT_ID", "", validate=validators.login)
 OIDC_CLIENT_SECRET = env.str("OIDC_CLIENT_SECRET", "", validate=validators.login)
 OIDC_SCOPES = env.str("OIDC_SCOPES", "openid profile email", validate=validators.scopes).split()
-OIDC_GROUPS_CLAIM = env.str("OIDC_GROUPS_CLAIM", "groups", validate=validate.Length(min=1))
+OIDC_GROUPS_CLAIM = env.str("OIDC_GROUPS_CLAIM", "groups", validate=validators.claim)
 OIDC_ROLES = validators.parse_roles(env.list("OIDC_ROLES", [], validate=validators.roles))
 if OIDC_ISSUER and not (OIDC_CLIENT_ID and OIDC_CLIENT_SECRET and OIDC_ROLES):
     raise EnvError('Environment variable "OIDC_ISSUER" needs OIDC_CLIENT_ID, OIDC_CLIENT_SECRET and OIDC_ROLES')

@@ -54,7 +54,7 @@ def hosts_among(allowed: list[str]) -> Callable[[list[str]], None]:
 
 
 def one_line(value: str) -> None:
-    if not value.isprintable():
+    if not value.isprintable() or value.isspace():
         raise ValidationError("needs a name in one line, of printable characters")
 
 
@@ -170,11 +170,6 @@ def host(value: str) -> None:
         raise ValidationError("needs a host name or an IP address, without a port")
 
 
-def scopes(value: str) -> None:
-    if "openid" not in value.split():
-        raise ValidationError("needs openid among the scopes, separated by spaces")
-
-
 def sender(value: str) -> None:
     """Refuse an address that no mail is sent from; a name may stand before it."""
     if value and not (value.isprintable() and re.fullmatch(r"[^\s@]+@[^\s@]+", parseaddr(value)[1])):
@@ -224,6 +219,8 @@ whole_days = validate.Range(1, 36_500, error="needs whole days, 1 to 36500")
 audit_days = validate.Range(90, 36_500, error="needs whole days, 90 to 36500")  # the database refuses less
 port = validate.Range(1, MAX_PORT, error=PORT)
 folder = validate.Length(min=1, error="needs a folder")
+claim = validate.Regexp(r"\S.*\Z", error="needs the name of a claim")
+scopes = validate.Regexp(r"(.*\s)?openid(\s.*)?\Z", error="needs scopes, separated by spaces, with openid among them")
 login = validate.Regexp(r"[ -~]*\Z", error="needs printable ASCII characters")  # nothing else can be sent as one
 region = validate.Regexp(r"[A-Za-z0-9-]+\Z", error="needs the name of a region")
 bucket = validate.Regexp(r"([A-Za-z0-9._-]{3,255})?\Z", error="needs the name of a bucket")

@@ -63,8 +63,8 @@ BAD: dict[str, Sequence[str | None]] = {
     ),
     "DEFAULT_FROM_EMAIL": ["hunter2", "hunter2@", "a b@hunter2", "Parcels <hunter2>", "a@hunter2\n"],
     "ADMIN_URL": ["hunter2", "https://staff.example.com/?hunter2", "http://hunter2.example.com"],
-    "OIDC_SCOPES": ["", "hunter2 email", "openid,hunter2"],
-    "OIDC_GROUPS_CLAIM": [""],
+    "OIDC_SCOPES": ["", " ", "hunter2 email", "openid,hunter2", "openid2 hunter2"],
+    "OIDC_GROUPS_CLAIM": ["", " "],
     "OIDC_ROLES": ["logistics", "logistics=hunter2", "=Support", "logistics=Support,finance=superuser"],
     "DATABASE_URL": [
         "",
@@ -87,7 +87,7 @@ BAD: dict[str, Sequence[str | None]] = {
         *"redis+sentinel://:hunter2@host/master/one redis+sentinel://:hunter2@host/master/0?ssl=hunter2".split(),
         "redis+sentinel://:hunter2@host/master/0?hunter2",
     ],
-    "OPERATOR": ["hunter2\n", "hunter2\x1b[31m", "hunter2\udcff"],
+    "OPERATOR": [" ", "hunter2\n", "hunter2\x1b[31m", "hunter2\udcff"],
     "RATE_LIMIT": [
         *("", "100 / 60s", "100/60s\n", "\u0661/60s"),
         *"100 0/60s -1/60s 100/0s 100/60 100/60x 1e2/60s 100/32d 100/99999d".split(),
