@@ -34,10 +34,13 @@ class Actor(NamedTuple):
 
 
 class Named(Func):
-    """Names the one who acts to PostgreSQL, whose trigger takes an entry's actor from there alone."""
+    """Names the one who acts to PostgreSQL, whose trigger takes an entry's actor from there alone.
+
+    Its own value is empty: the column has no room for the setting's.
+    """
 
     output_field = CharField()
-    template = "set_config('audit.actor', %(expressions)s, true)"
+    template = "left(set_config('audit.actor', %(expressions)s, true), 0)"
 
     def __init__(self, actor: Actor) -> None:
         super().__init__(Value(json.dumps(actor.columns()), CharField()))

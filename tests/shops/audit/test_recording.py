@@ -24,6 +24,15 @@ def test_an_entry_names_the_one_who_acts() -> None:
     assert entry.at is not None
 
 
+@pytest.mark.parametrize("letter", ["x", "Ж", '"'])
+def test_the_longest_name_of_an_account_acts_from_the_longest_address(letter: str) -> None:
+    name, address = letter * 150, "2001:db8:1111:2222:3333:4444:5555:6666"
+    with acting(Actor(name, Channel.ADMIN, address)):
+        entry = record(Action.VIEWED)
+    entry.refresh_from_db()
+    assert (entry.actor, entry.address) == (name, address)
+
+
 def test_the_background_work_acts_where_nobody_else_does() -> None:
     assert (record(Action.REMOVED).actor, record(Action.REMOVED).channel) == ("work", "work")
 
