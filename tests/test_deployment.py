@@ -1,5 +1,6 @@
 """The files of deploy/ agree with the service: settings, commands, ports, timeouts."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -147,7 +148,23 @@ def test_a_restore_writes_where_the_database_is(env_file: dict[str, str]) -> Non
     assert data in services["restore"].definition["volumes"]
     assert services["restore"].definition["profiles"] == ["restore"]  # never by `up`
     assert services["postgres"].environment["PGDATA"] == "/var/lib/postgresql/data/pgdata"
-    assert "restore /backups $DATA/pgdata" in (DEPLOY / "restore.sh").read_text()
+
+
+@pytest.mark.parametrize("failing", ["restore restore", "nothing"])
+def test_a_restore_stops_and_moves_nothing_before_the_new_database_is_there(failing: str, tmp_path: Path) -> None:
+    calls, compose = tmp_path / "calls", tmp_path / "compose"
+    compose.write_text(f'#!/bin/sh\necho "$*" >>{calls}\ncase "$*" in *"{failing}"*) exit 1 ;; esac\n')
+    compose.chmod(0o700)
+    environment = {"PATH": os.environ["PATH"], "COMPOSE": str(compose)}
+    done = subprocess.run([DEPLOY / "restore.sh", "2026-11-22 14:30"], env=environment, check=False)
+    made = calls.read_text().splitlines()
+    assert made[1].endswith("restore restore /backups /var/lib/postgresql/data/restored 2026-11-22 14:30")
+    if failing == "nothing":
+        assert (done.returncode, made[-1].endswith("up --detach")) == (0, True)
+        assert "mv restored pgdata" in next(call for call in made if "pgdata" in call)
+    else:
+        assert (done.returncode, len(made)) == (1, 2)
+        assert not any(word in call for call in made for word in (" stop ", "pgdata", " up "))
 
 
 def test_compose_waits_longer_than_the_service_takes_to_stop(env_file: dict[str, str]) -> None:
