@@ -174,6 +174,15 @@ def test_compose_waits_longer_than_the_service_takes_to_stop(env_file: dict[str,
     assert settings.CARRIER_TIMEOUT < settings.GRACEFUL_TIMEOUT < stop_s
 
 
+def test_work_is_given_as_long(env_file: dict[str, str]) -> None:
+    work = compose_services(env_file, {})["work"]
+    [pod] = (
+        each["spec"]["template"]["spec"] for each in of_kind("Deployment") if each["metadata"]["name"].endswith("work")
+    )
+    assert work.definition["stop_grace_period"] == f"{settings.STOP_TIMEOUT}s"
+    assert pod["terminationGracePeriodSeconds"] == settings.STOP_TIMEOUT
+
+
 def test_the_proxy_finds_the_spare_under_the_services_name(env_file: dict[str, str]) -> None:
     spare, service = (compose_services(env_file, {})[name].definition for name in ("spare", "service"))
     assert (spare["profiles"], spare["ports"]) == (["upgrade"], [])  # never by `up`
