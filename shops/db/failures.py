@@ -47,6 +47,11 @@ def is_disk_full(error: BaseException) -> bool:
     return sqlstate(error) == "53100"
 
 
+def is_read_only(error: BaseException) -> bool:
+    """Tell if a database takes no writes, as a standby does, or a primary that has become one."""
+    return sqlstate(error) == "25006"
+
+
 def is_deadlock(error: BaseException) -> bool:
     """Tell if a transaction was undone to let another one go on, which writes the same rows in another order."""
     return sqlstate(error) == "40P01"

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.management import base
 from django.db import DatabaseError, OperationalError, ProgrammingError
 
+from shops.db.failures import is_read_only
 from shops.models import Shop
 from shops.staff.audit.models import AuditEntry, Channel
 from shops.staff.audit.recording import Actor, acting
@@ -54,8 +55,7 @@ class Command(base.BaseCommand):
             with acting(Actor(operator()[:MAX_NAME], Channel.COMMAND)):
                 return super().execute(*args, **options)
         except DatabaseError as error:
-            # SQLite's of a file that is no database, or is damaged, is of the class itself; others are faults of ours.
-            if not isinstance(error, OperationalError | ProgrammingError) and type(error) is not DatabaseError:
+            if not is_the_databases(error):
                 raise
             raise base.CommandError(f"the database can't be used: {describe(error)}") from error
 
@@ -102,6 +102,12 @@ def operator() -> str:
         return name.encode(errors="replace").decode()  # a system's name may be no UTF-8
     except (KeyError, OSError):  # a container's user may have no name
         return f"uid {os.getuid()}"
+
+
+def is_the_databases(error: DatabaseError) -> bool:
+    """Tell a database that can't be used from faults of ours."""
+    # SQLite's of a file that is no database, or is damaged, is of the class itself.
+    return isinstance(error, OperationalError | ProgrammingError) or type(error) is DatabaseError or is_read_only(error)
 
 
 def describe(error: Exception) -> str:

@@ -308,6 +308,16 @@ def test_a_database_without_tables_is_one_line_that_says_what_to_do(transactiona
     assert err.endswith(" (run `manage.py migrate` first)\n")
 
 
+@pytest.mark.real_services
+def test_a_database_that_is_a_standby_is_one_line(transactional_db: None) -> None:
+    ShopFactory(id="own")
+    url = environment()["DATABASE_URL"]
+    standby = f"{url}{'&' if '?' in url else '?'}options=-cdefault_transaction_read_only%3Don"
+    code, out, err = run_command("create_token", "own", DATABASE_URL=standby)
+    said = "CommandError: the database can't be used: cannot execute INSERT in a read-only transaction\n"
+    assert (code, out, err) == (1, "", said)
+
+
 def test_an_operators_name_that_is_not_utf_8_is_still_a_name(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SUDO_USER", "ad\udce9le")
     call("create_shop", "Own")
