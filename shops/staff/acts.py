@@ -41,7 +41,7 @@ class Act(NamedTuple):
 
 @dataclass
 class Question:
-    """The question before an action: which rows it is for, and texts, which may name counts and a reason."""
+    """The question before an action: which rows it is for, and texts, which may name counts and the reasons."""
 
     title: StrOrPromise
     explanation: StrOrPromise
@@ -133,7 +133,7 @@ class ActingAdmin(ConcealingAdmin[Row]):
             left_out[gettext(why) if (why := question.why_not(row)) else ""].append(row)
         if not (concerned := left_out.pop("", [])):
             if left_out:
-                messages.warning(request, question.none.format(reason=next(iter(left_out))))
+                messages.warning(request, question.none.format(reason="; ".join(left_out)))
             return None
         is_sent = "is_confirmed" in request.POST
         form = question.form(request.POST if is_sent else None) if question.form else None

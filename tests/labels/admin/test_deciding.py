@@ -240,6 +240,12 @@ def test_where_all_are_over_nothing_is_asked(staff: Client, shop: Shop) -> None:
     assert "Nothing was changed: all are over" in done.text
 
 
+def test_where_nothing_is_asked_all_reasons_are_named(staff: Client, shop: Shop) -> None:
+    over, going = LabelFactory(shop=shop, state="failed", days_ago=1), LabelFactory(shop=shop, state="cancelling")
+    done = act(staff, "cancel_selected", over, going)
+    assert "all are being cancelled; over, or still worked on." in done.text
+
+
 def test_too_many_are_not_begun(staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(actions.CANCEL, "limit", 1)
     labels = [LabelFactory(shop=shop), LabelFactory(shop=shop)]

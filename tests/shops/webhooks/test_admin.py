@@ -131,6 +131,7 @@ def test_the_question_names_what_it_leaves_out(staff: Client, endpoint: WebhookE
     endpoints.revoke(other)
     chosen = {"action": "revoke", "_selected_action": [endpoint.id, other.id]}
     asked = staff.post(ENDPOINTS, chosen).text
+    assert "<h2>Revoke webhook endpoints</h2>" in asked
     assert "Left out: revoked before" in asked
     assert page_of(other) in asked
     assert "endpoints were revoked before" in act(staff, "revoke", other)
