@@ -212,7 +212,7 @@ def fail_during_request(label: ShippingLabel, error: CarrierError) -> PurchaseFa
 def save_failure(label: ShippingLabel, error: CarrierError, answer: dict[str, Any]) -> None:
     """Write a failure to the row, beside what others have found out of it meanwhile."""
     locked = ShippingLabel.objects.row_of(label).select_for_update(of=("self",))
-    row = locked.only("id", "shop", "state", "tracking_numbers").first() or label
+    row = locked.only("id", "shop", "tracking_numbers").first() or label
     numbers = unique(row.tracking_numbers, error.made_numbers)
     facts = answer | {"tracking_numbers": numbers, "ask_again_at": None}
     if error.reservation_number:
@@ -230,7 +230,7 @@ def save_failure(label: ShippingLabel, error: CarrierError, answer: dict[str, An
         # A failure of the carrier's own is its word that nothing was made, and yet it is asked once more.
         if isinstance(error, CarrierUnavailable) and error.carrier_code and has_search(label):
             facts["ask_again_at"] = label.leased_until + SEARCH_DELAY
-    if not move(label, event, **facts) and row.state == LabelState.FAILED:
+    if not move(label, event, **facts):
         save_late(label, error.made_numbers)
 
 

@@ -47,8 +47,8 @@ class Conversation:
 
 def said(failure: CarrierError) -> str:
     """Return a carrier's failure in the reader's language, and the carrier's own words as they are."""
-    detail = gettext(failure.detail) if failure.detail else ""
-    return gettext(": ").join(filter(None, (failure.field or gettext(failure.summary), detail, failure.carrier_text)))
+    parts = (failure.field or gettext(failure.summary), gettext(failure.detail), failure.carrier_text)
+    return gettext(": ").join(filter(None, parts))
 
 
 @contextmanager

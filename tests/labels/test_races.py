@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from carriers.errors import OutcomeUnknown
 from labels.idempotency import IdempotencyKey
 from labels.lifecycle import decisions, leases, purchase
 from labels.lifecycle.reconciling import reconcile
@@ -281,6 +282,27 @@ def test_an_answer_after_an_adoption_changes_nothing_of_it(
     reconcile()
     assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made()] == [True, False]
     assert (row().tracking_numbers, row().cancelled_numbers) == ([adopted], [left_out])
+
+
+def test_a_failure_after_an_adoption_leaves_no_parcel_that_nobody_knows(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carrier, person = client("alpha", is_test=False), User.objects.create_user("ada")
+    create_label = carrier.create_label
+
+    def slowly(*args: Any) -> Any:
+        numbers = create_label(*args).tracking_numbers
+        pass_time()
+        decisions.adopt(label=row(), tracking_numbers=["", numbers[1]], pdf=PDF, decided_by=person)
+        raise OutcomeUnknown("alpha", made_numbers=numbers)
+
+    monkeypatch.setattr(carrier, "create_label", slowly)
+    assert_coded(post(buyer, order(parcels=weighing(1, 2)), key=KEY), 502, "ALPHA_OUTCOME_UNKNOWN")
+    pass_time()
+    reconcile()
+    left_out, adopted = sandbox.made()
+    assert (sandbox.is_cancelled(left_out), sandbox.is_cancelled(adopted)) == (True, False)
+    assert (row().state, row().tracking_numbers) == (LabelState.GENERATED, [adopted.tracking_number])
 
 
 @pytest.mark.parametrize("is_stored", [True, False])
