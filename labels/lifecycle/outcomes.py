@@ -156,16 +156,17 @@ def unique(*numbers: Iterable[str]) -> list[str]:
 
 
 @spans.step("finish")
-def publish(label: ShippingLabel, *, deadline: float | None = None) -> ShippingLabel:
+def publish(label: ShippingLabel, *, deadline: float | None = None, is_leased: bool = True) -> ShippingLabel:
     """Merge and store the PDF, and make the label visible, unless others have; two processes may do it at once.
 
-    Raise StorageUnavailableError: the reconciliation does what could not be done.
+    Where it is not `is_leased` by this process, the lease on its row may be another's. Raise StorageUnavailableError: the
+    reconciliation does what could not be done.
     """
     if label.pdf is None:
         return label
     try:
         pdf = unmerged.merged(bytes(label.pdf))
-        is_as_read = with_db_retry(lambda: lease_again(label), deadline=deadline)
+        is_as_read = with_db_retry(lambda: leased_again(label, is_leased=is_leased), deadline=deadline)
         if is_as_read:
             storage.store(label, pdf)
             with_db_retry(lambda: move(label, Event.STORED, pdf=None), deadline=deadline)
@@ -185,9 +186,9 @@ def publish(label: ShippingLabel, *, deadline: float | None = None) -> ShippingL
     return label
 
 
-def lease_again(label: ShippingLabel) -> bool:
+def leased_again(label: ShippingLabel, *, is_leased: bool) -> bool:
     """Let nobody adopt a part of a `received` label while its PDF is stored; tell if nobody has, nor stored it."""
-    if clock.upper_bound_now() < label.leased_until:
+    if is_leased and clock.upper_bound_now() < label.leased_until:
         return True
     row, until = ShippingLabel.objects.row_of(label), lease()
     if not row.filter(state=LabelState.RECEIVED, decided_at=label.decided_at).update(leased_until=until):

@@ -166,7 +166,9 @@ def finish_again(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
     try:
         with bulkhead.enter(label.carrier_code, is_test=label.shop.is_test):
             latest = ShippingLabel.objects.row_of(label).get()  # stored by another meanwhile, or cancelled since
-            return outcomes.publish(latest) if latest.state == LabelState.RECEIVED else replay(latest, key)
+            if latest.state != LabelState.RECEIVED:
+                return replay(latest, key)
+            return outcomes.publish(latest, is_leased=False)
     except BulkheadFullError:
         raise LabelError(IDEMPOTENCY_KEY_IN_PROGRESS, label) from None
 

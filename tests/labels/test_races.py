@@ -15,7 +15,7 @@ from carriers.errors import OutcomeUnknown
 from labels.idempotency import IdempotencyKey
 from labels.lifecycle import decisions, leases, purchase
 from labels.lifecycle.reconciling import reconcile
-from labels.models import LabelState, ShippingLabel
+from labels.models import LabelState, ShippingLabel, lease
 from labels.pdfs import storage, unmerged
 from parcels.models import Parcel
 from shops.api.errors.exceptions import ApiError
@@ -336,6 +336,28 @@ def test_a_process_suspended_before_it_publishes_changes_nothing_of_an_adoption(
     assert fetch(answer.json()["labelUrl"]).content == PDF
     (parcel,) = Parcel.objects.all()
     assert parcel.tracking_numbers == [adopted]
+
+
+def test_a_replay_at_the_same_time_as_an_adoption_changes_nothing_of_it(
+    buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lease that a replay reads is not its own."""
+    merged, person, body = unmerged.merged, User.objects.create_user("ada"), order(parcels=weighing(1, 2))
+    folder.write_text("in the way")
+    assert_coded(post(buyer, body, key=KEY), 500, "LABEL_STORAGE_UNAVAILABLE")
+    folder.unlink()
+    ShippingLabel.objects.update(leased_until=lease())
+
+    def slowly(content: bytes) -> bytes:
+        monkeypatch.setattr(unmerged, "merged", merged)
+        pass_time()
+        decisions.adopt(label=row(), tracking_numbers=["", row().tracking_numbers[1]], pdf=PDF, decided_by=person)
+        return merged(content)
+
+    monkeypatch.setattr(unmerged, "merged", slowly)
+    answer = post(buyer, body, key=KEY)
+    assert answer.json()["trackingNumber"] == sandbox.made()[1].tracking_number
+    assert fetch(answer.json()["labelUrl"]).content == PDF
 
 
 def test_an_answer_after_the_lease_writes_a_row_again_that_vanished(
