@@ -159,7 +159,7 @@ def unique(*numbers: Iterable[str]) -> list[str]:
 def publish(label: ShippingLabel, *, deadline: float | None = None, is_leased: bool = True) -> ShippingLabel:
     """Merge and store the PDF, and make the label visible, unless others have; two processes may do it at once.
 
-    Where it is not `is_leased` by this process, the lease on its row may be another's. Raise StorageUnavailableError: the
+    Where it is not `is_leased` by this process, its row's lease may be another's. Raise StorageUnavailableError: the
     reconciliation does what could not be done.
     """
     if label.pdf is None:
