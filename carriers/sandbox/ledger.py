@@ -57,13 +57,6 @@ class Ledger:
         with self._lock:
             self._changes[parcel.key].append(change)
 
-    def collect(self, carrier: str, number: str) -> None:
-        """Enter that the carrier has taken a parcel in charge."""
-        self.collected.add((carrier, number))
-
-    def is_cancelled(self, carrier: str, number: str) -> bool:
-        return (carrier, number) in self.cancelled
-
     def clear(self) -> None:
         with self._lock:
             self._forget()

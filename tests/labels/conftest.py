@@ -62,7 +62,7 @@ class Sandbox:
         return self.server.state.ledger.find(reference=reference)
 
     def is_cancelled(self, parcel: Purchase) -> bool:
-        return self.server.state.ledger.is_cancelled(parcel.carrier, parcel.tracking_number)
+        return parcel.key in self.server.state.ledger.cancelled
 
     def printed(self, parcel: Purchase) -> Label:
         """Return the facts on a parcel's label."""

@@ -95,7 +95,7 @@ def test_after_an_hour_a_cancellation_is_a_persons(buyer: Caller, sandbox: Sandb
 @pytest.mark.parametrize("refused_before", [0, 1])
 def test_of_several_parcels_one_taken_in_charge_keeps_all(refused_before: int, buyer: Caller, sandbox: Sandbox) -> None:
     label = bought(buyer, parcels=3)
-    sandbox.server.state.ledger.collect("alpha", label.tracking_numbers[refused_before])
+    sandbox.server.state.ledger.collected.add(("alpha", label.tracking_numbers[refused_before]))
     if refused_before:
         sandbox.arm("2", operation=CANCEL, count=1)  # not known yet
     with pytest.raises(CommandError, match=f"^LABEL_ID: {label.id} is not cancelled: .*taken in charge.*$"):  # one line
@@ -107,7 +107,7 @@ def test_of_several_parcels_one_taken_in_charge_keeps_all(refused_before: int, b
 
 def test_of_several_parcels_those_cancelled_are_remembered(buyer: Caller, sandbox: Sandbox) -> None:
     label = bought(buyer, parcels=3)
-    sandbox.server.state.ledger.collect("alpha", label.tracking_numbers[1])
+    sandbox.server.state.ledger.collected.add(("alpha", label.tracking_numbers[1]))
     cancel(label.id)
     left = row()
     assert (left.state, left.cancelled_numbers) == (
@@ -198,6 +198,6 @@ def test_a_parcel_that_is_handed_in_stops_no_cancellation_of_another_once_one_is
 
 def hand_in(label: ShippingLabel, number: str, sandbox: Sandbox) -> None:
     """Let the carrier take a parcel in charge, and report it."""
-    sandbox.server.state.ledger.collect("alpha", number)
+    sandbox.server.state.ledger.collected.add(("alpha", number))
     moved = TrackingEvent(number, "SC", timezone.now(), "Carrier's text", "PARIS", Status.IN_TRANSIT)
     record(label.id, [TrackingAnswer(number, True, (moved,))], outcome="known", now=timezone.now())

@@ -129,7 +129,7 @@ def test_a_label_kept_in_part_after_the_moment_is_a_parcel_of_its_own_numbers_al
 ) -> None:
     post(buyer, order(parcels=weighing(1, 2)), key=KEY)
     cancelled, left = row().tracking_numbers
-    sandbox.server.state.ledger.collect("alpha", left)
+    sandbox.server.state.ledger.collected.add(("alpha", left))
     restore = moment()
     assert cancelling.cancel(row()).state == LabelState.CANCELLING
     if is_asked_before:
@@ -277,7 +277,7 @@ def test_an_erasure_during_a_question_about_a_failed_label_leaves_nobody_in_its_
     post(buyer, order())
     alpha, contract = clients.client("alpha", is_test=False), CarrierContract.objects.get(carrier_code="alpha")
     (number,) = alpha.create_label(shipment(row(), contract), contract.credentials).tracking_numbers
-    sandbox.server.state.ledger.collect("alpha", number)
+    sandbox.server.state.ledger.collected.add(("alpha", number))
     pass_time(WAIT_S + 200)
 
     def cancel(*_: object) -> NoReturn:

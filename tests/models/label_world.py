@@ -244,7 +244,7 @@ class World:
     def move(self, label: ShippingLabel, numbers: list[str]) -> None:
         """Let the carrier take these parcels in charge, and report it."""
         for number in numbers:
-            self.sandbox.server.state.ledger.collect(label.carrier_code, number)
+            self.sandbox.server.state.ledger.collected.add((label.carrier_code, number))
             event = TrackingEvent(
                 tracking_number=number,
                 code="SC",

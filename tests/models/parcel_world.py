@@ -273,7 +273,7 @@ class World:
             at = events[-1][0] - 1000 * self.steps
         carrier = shop.carrier_of(number)
         self.carriers.happen(carrier, number, code, at, self.now_s)
-        self.sandbox.server.state.ledger.collect(carrier, number)
+        self.sandbox.server.state.ledger.collected.add((carrier, number))
 
     def get(self, shop: Shop, number: str) -> dict[str, Any] | None:
         answer = shop.caller.look_up(number)

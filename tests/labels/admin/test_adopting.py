@@ -285,7 +285,7 @@ def test_a_number_beyond_those_adopted_that_cant_be_cancelled_is_a_notice(
 ) -> None:
     label = bought_unknown(buyer, "alpha", NO_PDF, parcels=2)
     kept, other = numbers_of(sandbox, label)
-    sandbox.server.state.ledger.collect("alpha", other)
+    sandbox.server.state.ledger.collected.add(("alpha", other))
     ShippingLabel.objects.update(weights_kg=["1"])
     decide(staff, label, "adopt", number_1=kept, pdf=upload(pdf_file()))
     reconcile()

@@ -60,7 +60,7 @@ def test_what_the_carrier_cannot_cancel_yet_is_said(sandbox: Sandbox, staff: Cli
 def test_what_the_carrier_refuses_to_cancel_stays(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
     post(buyer, order())
     label = row()
-    sandbox.server.state.ledger.collect("alpha", label.tracking_number)
+    sandbox.server.state.ledger.collected.add(("alpha", label.tracking_number))
     assert "Nothing was changed:" in decide(staff, label, "cancel").text
     assert (row().state, note()) == (LabelState.GENERATED, "Asked to cancel.")
 
@@ -105,7 +105,7 @@ def test_a_label_of_which_a_parcel_is_cancelled_is_kept_for_the_others(
     """As a person can adopt a part: the parcel that goes its way stays bought, and found by its number."""
     post(buyer, body := order(parcels=weighing(1, 2.5), orderId="a/b?c#d é"), key="k")
     cancelled, left = row().tracking_numbers
-    sandbox.server.state.ledger.collect("alpha", left)
+    sandbox.server.state.ledger.collected.add(("alpha", left))
     if not is_answered:
         sandbox.arm("closemade", operation=CANCEL, count=1)
     assert buyer.request("POST", f"{SHIPMENTS}/{row().id}/cancel").json()["status"] == "cancelling"

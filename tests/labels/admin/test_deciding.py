@@ -166,7 +166,7 @@ def test_selected_labels_are_cancelled_one_by_one(buyer: Caller, sandbox: Sandbo
     for number in range(3):
         assert post(buyer, order(PRODUCT["alpha"], reference=f"R{number}")).status_code == 201
     first, second, third = ShippingLabel.objects.order_by("id")
-    sandbox.server.state.ledger.collect("alpha", second.tracking_number)
+    sandbox.server.state.ledger.collected.add(("alpha", second.tracking_number))
     over = LabelFactory(shop=buyer.shop, state="failed")
 
     asked = act(staff, "cancel_selected", first, second, third, over)
@@ -198,7 +198,7 @@ def test_why_a_label_is_not_cancelled_is_said_in_the_readers_language(
 ) -> None:
     post(buyer, order(PRODUCT["alpha"]))
     label = ShippingLabel.objects.get()
-    sandbox.server.state.ledger.collect("alpha", label.tracking_number)
+    sandbox.server.state.ledger.collected.add(("alpha", label.tracking_number))
     staff.defaults |= {"HTTP_ACCEPT_LANGUAGE": "fr"}
     done = act(staff, "cancel_selected", label, is_confirmed="yes")
     assert "non annulée (Le transporteur a refusé l" in done.text
