@@ -156,8 +156,11 @@ def check_point(carrier: str, point: PickupPoint, shipment: Shipment) -> None:
 
 
 def nearest_first(points: Iterable[PickupPoint]) -> list[PickupPoint]:
-    """Sort points by their distance; those without one keep the carrier's order, at the end."""
-    return sorted(points, key=lambda point: (point.distance_m is None, point.distance_m or 0))
+    """Sort points by their distance, each code once; those without one keep the carrier's order, at the end."""
+    found: dict[str, PickupPoint] = {}
+    for point in sorted(points, key=lambda point: (point.distance_m is None, point.distance_m or 0)):
+        found.setdefault(point.code, point)
+    return list(found.values())
 
 
 def joined(spans: Iterable[Span]) -> tuple[Span, ...]:

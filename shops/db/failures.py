@@ -44,7 +44,8 @@ def sqlstate(error: BaseException) -> str | None:
 
 def is_disk_full(error: BaseException) -> bool:
     """Tell if a database has no room to write: it has written nothing, and waiting for it is of no use."""
-    return sqlstate(error) == "53100"
+    names = (getattr(each, "sqlite_errorname", "") for each in chain(error))
+    return sqlstate(error) == "53100" or "SQLITE_FULL" in names
 
 
 def is_read_only(error: BaseException) -> bool:

@@ -13,7 +13,7 @@ from pytest_django import DjangoDbBlocker
 from config import databases
 from config.ops.logs import format_exception
 from config.postgresql.hosts import hosts_of
-from shops.db.failures import reason
+from shops.db.failures import is_disk_full, reason
 
 
 @pytest.fixture
@@ -81,3 +81,14 @@ def test_a_transaction_that_loses_its_connection_raises_the_loss_and_does_not_co
         cursor.execute("SELECT 1")
         assert connection.in_atomic_block
     assert connection.get_autocommit()
+
+
+def test_sqlite_says_in_its_own_way_that_the_disk_is_full(django_db_blocker: DjangoDbBlocker) -> None:
+    small = ConnectionHandler({"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}})["default"]
+    with django_db_blocker.unblock(), small.cursor() as cursor:
+        cursor.execute("PRAGMA max_page_count = 2")
+        with pytest.raises(OperationalError) as caught:
+            cursor.execute("CREATE TABLE big AS SELECT randomblob(100000) AS content")
+    small.close()
+    assert is_disk_full(caught.value)
+    assert not is_disk_full(OperationalError("database is locked"))
