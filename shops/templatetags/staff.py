@@ -6,6 +6,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from shops.models import Shop
+from shops.staff.audit.entry_texts import changes
 from shops.staff.display_texts import badge, number, short_name, words
 from shops.staff.pages import address_of, page_of
 
@@ -25,6 +26,7 @@ def with_named_scrolling(sidebar: SafeString) -> SafeString:
     return SafeString(sidebar.replace('id="nav-sidebar-apps"', name))
 
 
+register.filter(changes)
 register.filter(words)
 register.filter(number)
 register.filter(short_name)

@@ -192,5 +192,7 @@ def test_a_network_that_another_process_was_told_is_known_of_a_point_that_was_fo
 
 
 def test_a_point_that_the_carrier_lists_twice_is_shown_once_where_it_is_nearest() -> None:
-    points = [PickupPoint(code, distance_m=metres) for code, metres in (("A", None), ("B", 300), ("A", 200), ("B", 100))]
+    points = [
+        PickupPoint(code, distance_m=metres) for code, metres in (("A", None), ("B", 300), ("A", 200), ("B", 100))
+    ]
     assert [(each.code, each.distance_m) for each in pickup_points.nearest_first(points)] == [("B", 100), ("A", 200)]

@@ -232,6 +232,17 @@ def test_a_change_in_the_admin_is_recorded_with_old_and_new_values_and_is_the_ob
     assert AuditEntry.objects.count() == count
 
 
+def test_changed_fields_have_the_names_that_the_pages_have_in_the_readers_language() -> None:
+    changed: dict[str, list[Any]] = {"is_active": [True, False], "credentials": [None, "changed"]}
+    entry = record(Action.CHANGED, ShopFactory(id="lumiere"), changes=changed)
+    browser = member("root")
+    for page in (AUDIT, f"{AUDIT}{entry.pk}/change/", "/admin/shops/shop/lumiere/history/"):
+        for language, name in (("en", "is active"), ("fr", "active")):
+            text = browser.get(page, headers={"Accept-Language": language}).text
+            assert f"<dt>{name}</dt>" in text
+            assert "<dt>credentials</dt>" in text  # of the contract's command: no field has this name
+
+
 def configured(shop: Shop, number: str) -> None:
     arguments = ("configure_carrier", shop.id, "alpha", "--account-number", number, "--password-stdin")
     call(*arguments, "--product", "alpha-13", stdin="255562\n")

@@ -1,9 +1,10 @@
-"""Entries of the audit log in the reader's words: the kinds of objects, and the names of details."""
+"""Entries of the audit log in the reader's words: the kinds of objects, and the names of fields and details."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from django.apps import apps
+from django.core.exceptions import FieldDoesNotExist
 from django.utils.translation import gettext, gettext_noop
 
 from shops.staff.audit.models import AuditEntry
@@ -52,6 +53,16 @@ def kind(object_type: str, *, is_list: bool = False) -> str:
     except (LookupError, ValueError):  # of a page that is no model's, or a model that is gone
         return gettext(LISTS.get(object_type, object_type))
     return str(options.verbose_name_plural if is_list else options.verbose_name)
+
+
+def changes(entry: AuditEntry) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the changes of an entry: a field's name, as the pages have it, and its old and new value."""
+    for name, (old, new) in entry.changes.items():
+        try:
+            field: Any = apps.get_model(entry.object_type)._meta.get_field(name)
+        except (LookupError, ValueError, FieldDoesNotExist):  # of a form alone, or a model or a field that is gone
+            field = None
+        yield str(getattr(field, "verbose_name", name)), old, new
 
 
 def facts(entry: AuditEntry) -> Iterator[tuple[str, Any]]:
