@@ -149,7 +149,7 @@ def _parcel(shipment: Shipment, index: int, route: Route, declared: Fields, call
         ("insuredValue", _decimal((shipment.insured_value_eur or Decimal(0)) * 100, Decimal(1))),
         ("objectType", "MAR"),
         ("productCode", route.carrier_code),
-        ("service", _service(route, called_at)),
+        ("service", service_of(route, called_at)),
         ("shipDate", called_at.strftime("%Y-%m-%dT%H:%M:%S")),
         ("shipHour", str(called_at.hour)),
         ("skybillRank", str(index + 1) if count > 1 else ""),
@@ -167,7 +167,8 @@ def _decimal(value: Decimal, step: Decimal) -> str:
     return format(value.quantize(step, ROUND_UP).normalize(), "f")
 
 
-def _service(route: Route, called_at: datetime) -> str:
+def service_of(route: Route, called_at: datetime) -> str:
+    """Return the service that a parcel is bought with at a time; some are of Saturdays."""
     if route.service == SATURDAY_SERVICE and called_at.weekday() not in SATURDAY_WEEKDAYS:
         return WEEKDAY_SERVICE
     if called_at.weekday() == SATURDAY and route.saturday_service:

@@ -9,7 +9,9 @@ from datetime import date
 from decimal import Decimal
 from typing import Final
 
+from carriers import itinerary
 from carriers.alpha.answers import day_of, success_of
+from carriers.alpha.messages import service_of
 from carriers.alpha.parties import CARRIER, contract, zip_code_of
 from carriers.alpha.refusals import CONTRACT_REFUSALS
 from carriers.errors import ProductNotInContract, Rejected
@@ -32,6 +34,7 @@ _CODE_LENGTH: Final = 2
 _WRITTEN: Final = {"YT": "YO", "MC": "FR", "MF": "PM"}
 NO_CITY: Final = "-"
 SATURDAY, WEEKDAYS = "6", "0"  # services
+SATURDAY_SERVICES: Final = (SATURDAY, "369", "974")  # of purchases: national, at overseas relays, on the same day
 _ZIP_CODE: Final = re.compile(r"[0-9]{5}")
 
 
@@ -106,11 +109,12 @@ def delivery_message(shipment: Shipment, point: PickupPoint | None) -> bytes | N
     if not _ZIP_CODE.fullmatch(zip_code_of(shipment.sender)):
         return None
     route, day = _routes(shipment)[0], shipping_day(shipment)
+    is_saturday = service_of(route, itinerary.now()) in SATURDAY_SERVICES
     fields = (
         *_way(shipment.sender, destination(shipment, point)),
         ("productCode", route.carrier_code.lstrip("0")),
         ("type", GOODS),
-        ("service", SATURDAY if route.service == SATURDAY else WEEKDAYS),
+        ("service", SATURDAY if is_saturday else WEEKDAYS),
         ("shippingDate", f"{day.isoformat()}T12:00:00"),
     )
     return soap.query(DELIVERY, NAMESPACE, fields)

@@ -1,7 +1,7 @@
 """Checks of contracts: credentials and products, as the carriers answer about them."""
 
 import json
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -14,10 +14,10 @@ from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials, ProductOverride
 from carriers.trials import SAMPLE_SENDER, Finding, Terms, Trial
-from tests.carriers.conftest import Serve
+from tests.carriers.conftest import Serve, SetTime
 from tests.carriers.support.sandbox import bought, received, sandbox_clients
 from tests.carriers.support.servers import LoopbackServer, always, answer_file, body_of, http
-from tests.carriers.support.shipments import CREDENTIALS, LENIENT, client, shipment
+from tests.carriers.support.shipments import CREDENTIALS, LENIENT, SATURDAY_IN_PARIS, client, shipment
 
 
 def terms(carrier: str, **overrides: ProductOverride) -> Terms:
@@ -109,6 +109,28 @@ def test_alphas_day_of_arrival_is_that_of_paris(serve: Serve, written: str, day:
         *(("arrCity", "Paris"), ("productCode", "1"), ("type", "M"), ("service", "0")),
         ("shippingDate", "2026-03-02T12:00:00"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("days", "product_code", "override", "service"),
+    [
+        (0, "alpha_jour_j", None, "6"),  # on Saturday
+        (2, "alpha_jour_j", None, "0"),
+        (2, "alpha_jour_j", ProductOverride("4I", "974"), "6"),
+        (2, "alpha-13", ProductOverride("01", "6"), "6"),
+        (2, "alpha-13", ProductOverride("01", "1"), "0"),
+        (5, "alpha_express_world", ProductOverride("4P", "369"), "6"),  # on Thursday
+        (2, "alpha_express_world", ProductOverride("4P", "369"), "0"),
+        (0, "alpha_express_world", ProductOverride("4P", "368"), "0"),
+    ],
+)
+def test_alphas_day_of_arrival_may_be_a_saturday_as_it_is_bought(
+    serve: Serve, at: SetTime, days: int, product_code: str, override: ProductOverride | None, service: str
+) -> None:
+    at(SATURDAY_IN_PARIS + timedelta(days=days))
+    server = serve(always(products("1", "4I", "4P")))
+    alpha(server.url).try_order(shipment(product_code, override=override), CREDENTIALS["alpha"], Trial())
+    assert ET.fromstring(body_of(server.requests[1]))[0][0].findtext("service") == service
 
 
 def test_alphas_products_are_asked_for_the_postal_codes_that_it_prints(serve: Serve) -> None:
