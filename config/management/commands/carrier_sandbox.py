@@ -19,6 +19,8 @@ class Command(base.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         host, port = options["host"], options["port"]
+        if not host:  # it would be every address of the machine
+            raise CommandError("--host: needs a host name or an address")
         try:
             # Labels are drawn with reportlab, which only the demo's requirements install.
             sandbox = importlib.import_module("carriers.sandbox.__main__")
