@@ -172,7 +172,8 @@ def publish(label: ShippingLabel, *, deadline: float | None = None, is_leased: b
             with_db_retry(lambda: move(label, Event.STORED, pdf=None), deadline=deadline)
     except UnreadableError as error:
         logger.warning("PDFs not merged", extra={"label": label.id})
-        end_lease(label, ask_again_at=clock.now() + MERGE_AGAIN_AFTER)
+        if is_leased:
+            end_lease(label, ask_again_at=clock.now() + MERGE_AGAIN_AFTER)
         raise StorageUnavailableError(label) from error
     except storage.StorageError as error:
         end_lease(label)

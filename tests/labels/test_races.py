@@ -12,6 +12,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from carriers.errors import OutcomeUnknown
+from carriers.http.transport import UnreadableError
 from labels.idempotency import IdempotencyKey
 from labels.lifecycle import decisions, leases, purchase
 from labels.lifecycle.reconciling import reconcile
@@ -358,6 +359,23 @@ def test_a_replay_at_the_same_time_as_an_adoption_changes_nothing_of_it(
     answer = post(buyer, body, key=KEY)
     assert answer.json()["trackingNumber"] == sandbox.made()[1].tracking_number
     assert fetch(answer.json()["labelUrl"]).content == PDF
+
+
+def test_replays_do_not_put_off_who_merges_a_label_again(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor do they end the lease of a process that asks the carrier for the PDF, or adopts."""
+
+    def unreadable(_: bytes) -> bytes:
+        raise UnreadableError("the labels cannot be merged")
+
+    monkeypatch.setattr(unmerged, "merged", unreadable)
+    body = order(parcels=weighing(1, 2))
+    assert_coded(post(buyer, body, key=KEY), 500, "LABEL_STORAGE_UNAVAILABLE")
+    ShippingLabel.objects.update(leased_until=lease())
+    before = row()
+    assert_coded(post(buyer, body, key=KEY), 500, "LABEL_STORAGE_UNAVAILABLE")
+    assert (row().leased_until, row().ask_again_at) == (before.leased_until, before.ask_again_at)
 
 
 def test_an_answer_after_the_lease_writes_a_row_again_that_vanished(
