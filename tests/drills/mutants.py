@@ -206,6 +206,20 @@ MUTANTS = [
         "label",
     ),
     Mutant(
+        "a number that an imported parcel has makes a second one",
+        "labels/lifecycle/parcels.py",
+        "if taken() and (shares := parcels_with_numbers(label)):",
+        "if taken() and (shares := {}):",
+        "parcel",
+    ),
+    Mutant(
+        "one parcel takes all numbers of a label",
+        "labels/lifecycle/parcels.py",
+        "shares[owners[number] if owners.get(number) in ids else newest]",
+        "shares[newest]",
+        "parcel",
+    ),
+    Mutant(
         "the next event of a parcel is not made due",
         "shops/webhooks/delivering.py",
         "        release_next(own, now)\n",

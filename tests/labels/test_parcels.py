@@ -239,17 +239,6 @@ def test_imports_that_each_name_a_number_of_a_label_divide_it(
     split_in_two(buyer, label)
 
 
-def test_a_label_of_two_parcels_that_the_shop_has_is_divided(buyer: Caller) -> None:
-    label = bought(buyer, parcels=weighing(1, 2))
-    Parcel.objects.all().delete()
-    import_lines(buyer.shop, lines_of(label))
-    publish(label)
-    first, second = label.tracking_numbers
-    for number, parcel_id in ((first, "P1"), (second, "P2")):
-        assert buyer.look_up(number).json()["trackingNumbers"] == [number]
-        assert (number_of(parcel_id).number, number_of(parcel_id).state) == (number, "bought")
-
-
 @pytest.mark.parametrize("order", [("P1", "P2"), ("P2", "P1")], ids=["taker first", "giver first"])
 def test_a_number_that_the_shop_moves_in_two_imports_is_on_one_parcel(order: tuple[str, str], buyer: Caller) -> None:
     label = bought(buyer)
@@ -305,18 +294,6 @@ def test_an_import_under_the_id_of_a_label_that_is_not_finished_yet_is_its_parce
     assert reconcile() == {LabelState.GENERATED: 1}
     (number,) = label.tracking_numbers
     assert buyer.look_up(number).json() == buyer.look_up("N1").json()
-
-
-def test_a_label_of_a_number_that_the_shop_has_makes_no_second_parcel(buyer: Caller) -> None:
-    label = bought(buyer, parcels=weighing(1, 2))
-    Parcel.objects.all().delete()
-    facts = {"lastStatus": "DELIVERED", "carrierCode": "else", "createdAt": bought_ms(label)}
-    import_parcel(buyer.shop, id="P1", trackingId=label.tracking_number, **facts)
-    publish(label)
-    assert list(Parcel.objects.values_list("id", flat=True)) == ["P1"]
-    assert {response.json()["id"] for response in found(buyer, label)} == {"P1"}
-    assert set(TrackingNumber.objects.values_list("label", flat=True)) == {label.id}
-    assert_documents_agree()
 
 
 def test_a_number_that_was_given_out_again_is_another_parcels(buyer: Caller) -> None:

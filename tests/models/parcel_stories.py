@@ -36,6 +36,15 @@ class ParcelStories(ParcelLife):
             self.world.happen(self.shop(shop), again.numbers[0], DELIVERED[carrier], is_late=False)
         self.look(seconds=27 * HOUR_S)
 
+    @rule(shop=shops, one=parcels, other=parcels)
+    def adopt_imported(self, shop: int, one: int, other: int) -> None:
+        """The shop reports the numbers of an order in doubt, on one parcel or on two, and a person adopts the order."""
+        own = self.shop(shop)
+        self.world.buy(own, "alpha", 2, "closemade")
+        lines = [(parcel, [number], None) for parcel, number in {one: 0, other: 1}.items()]
+        self.import_parcels(shop, lines)
+        self.world.staff.adopt(own.labels[-1].id, own.labels[-1].numbers)
+
     @rule(shop=shops, carrier=carriers, giver=parcels, taker=parcels, case=st.integers(0, 3))
     def hand_over(self, shop: int, carrier: str, giver: int, taker: int, case: int) -> None:
         """One of a parcel's two numbers becomes another parcel's: the taker comes first or last, in one file or two."""
