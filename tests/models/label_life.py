@@ -154,7 +154,7 @@ class LabelLife(RuleBasedStateMachine):
     def restore(self, which: int) -> None:
         """The database goes back to a moment at which the purchase was under way; the storage does not."""
         row = self.world.newest(self.chosen(which))
-        is_stored = row and row.state == LabelState.GENERATED and not row.decided_at
+        is_stored = row and row.state == LabelState.GENERATED and not (row.decided_at or row.addresses_removed_at)
         if row and is_stored and row.id not in self.oracle.moved and not self.world.folder.is_file():
             self.oracle.restored.add(row.id)
             self.world.restore(row)
