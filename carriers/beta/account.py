@@ -5,7 +5,15 @@ from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
-from carriers.beta.answers import OK, check_status, document_in, document_of, objects_of, string_of
+from carriers.beta.answers import (
+    FIRST_FAILURE_STATUS,
+    OK,
+    check_status,
+    document_in,
+    document_of,
+    objects_of,
+    string_of,
+)
 from carriers.beta.parties import CARRIER, login, own_number
 from carriers.data import rows_of
 from carriers.errors import CarrierUnavailable, CredentialsRejected
@@ -40,7 +48,8 @@ def read_facts(answer: Answer, *, redactor: Redactor) -> dict[str, str]:
 def read_document(answer: Answer, *, redactor: Redactor) -> Mapping[str, Any]:
     """Return the account; raises CredentialsRejected with the carrier's text, or UnreadableError."""
     document = document_in(answer)
-    if text := string_of(document, "messageErreur"):
+    text = string_of(document, "messageErreur")
+    if text and answer.status < FIRST_FAILURE_STATUS:
         raise CredentialsRejected(CARRIER, "its account service refuses them", carrier_text=redactor.text(text))
     check_status(answer)
     if answer.status != OK or not document.keys() & {"provider", "contractType"}:

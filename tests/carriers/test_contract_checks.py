@@ -293,6 +293,8 @@ def test_betas_account_is_described_in_words(serve: Serve, credentials: Credenti
         (http(b"<html>", 503), CarrierUnavailable),
         (http(b"{}"), CarrierUnavailable),
         (http(b'{"provider": "COLISSIMO-V1"}', 500), CarrierUnavailable),
+        (http(b'{"messageErreur": "Erreur technique"}', 500), CarrierUnavailable),
+        (http(b'{"messageErreur": "Acces refuse"}', 403), CredentialsRejected),
     ],
 )
 def test_betas_refusals_of_an_account_have_their_class(serve: Serve, answer: bytes, error: type[Exception]) -> None:
