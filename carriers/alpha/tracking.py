@@ -41,6 +41,7 @@ TRACK: Final = "trackSkybillV2"
 # Statuses by which the pages in front of the service answer a robot; it has no credentials to refuse.
 TURNED_AWAY: Final = (401, 403, 429)
 TO_POINT: Final = "RB"
+STILL_THERE: Final = (None, Status.DELIVERED)  # statuses of what happens at the point
 
 # The names of details, in the language asked, that hold a date. All others may hold personal data.
 REDELIVERY: Final = "date de relivraison"
@@ -135,7 +136,7 @@ def _without_late_arrivals(events: Iterator[TrackingEvent]) -> Iterator[Tracking
     for event in events:
         is_late = is_at_point and event.code == TO_POINT and event.status is CODES[TO_POINT]
         told = replace(event, status=None) if is_late else event
-        is_at_point = told.status is Status.WAITING_FOR_PICKUP or (is_at_point and told.status is None)
+        is_at_point = told.status is Status.WAITING_FOR_PICKUP or (is_at_point and told.status in STILL_THERE)
         yield told
 
 

@@ -147,6 +147,13 @@ def test_the_way_to_the_point_changes_nothing_after_the_arrival_there(
         assert told(serve, "alpha", alpha_history(*events)).events[-1].status is status
 
 
+def test_nor_does_it_once_the_parcel_was_handed_over_at_the_point(serve: Serve) -> None:
+    way = [alpha_event(code, NOON, f"text {code}") for code in ("AB", "SM", "RI", "SM")]
+    told_late = alpha_event("RB", LATER, "Colis en cours de livraison au point de retrait")
+
+    assert told(serve, "alpha", alpha_history(*way, told_late)).events[-1].status is None
+
+
 @pytest.mark.parametrize("event", [b"", b"<events/>", b'<events xmlns:i="i" i:nil="true"> </events>'])
 def test_a_number_without_events_is_not_known_yet(serve: Serve, event: bytes) -> None:
     history = alpha_history().replace(b"<listEventInfoComp>", b"<listEventInfoComp>" + event)
