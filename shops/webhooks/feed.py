@@ -115,11 +115,9 @@ def start(rows: WebhookEventQuerySet, after: Place) -> Q:
     if not after:
         return Q(created_at__gte=clock.now() - EVENTS_KEPT)
     message_id, told_at, complete_until = after
-    place = rows.filter(message_id=message_id).first()
-    if place:
-        return querysets.after(vars(place), ("transaction_id", "id"))
     kept_since = clock.now() - EVENTS_KEPT
-    is_lost = bool(message_id) and datetime.fromisoformat(told_at) > kept_since + REMOVED_WITHIN
+    place = rows.filter(message_id=message_id).first()
+    is_lost = not place and bool(message_id) and datetime.fromisoformat(told_at) > kept_since + REMOVED_WITHIN
     if is_lost or datetime.fromisoformat(complete_until) < kept_since:
         raise ApiError(EVENTS_GONE)
-    return Q()
+    return querysets.after(vars(place), ("transaction_id", "id")) if place else Q()

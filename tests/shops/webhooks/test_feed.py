@@ -139,6 +139,19 @@ def test_a_place_whose_followers_may_be_gone_is_410(own: Caller, monkeypatch: py
     assert_gone(own.get(EVENTS, query_params={"after": place}))
 
 
+def test_a_place_of_over_30_days_ago_is_410_though_its_event_is_not_removed_yet(
+    own: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        tell_label(own.shop.id, str(number))
+    age(29)
+    place, end = ask(own, limit=1)["next"], ask(own)["next"]
+    monkeypatch.setattr(feed, "EVENTS_KEPT", timedelta(days=28))
+    WebhookEvent.objects.filter(subject="1").delete()
+    assert_gone(own.get(EVENTS, query_params={"after": place}))
+    assert ask(own, after=end)["data"] == []
+
+
 def test_a_quiet_shop_keeps_its_place_when_its_last_event_is_removed_by_its_age(own: Caller) -> None:
     tell_label(own.shop.id, "old")
     age(31)
