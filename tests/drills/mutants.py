@@ -199,6 +199,27 @@ MUTANTS = [
         "label",
     ),
     Mutant(
+        "a parcel that is handed in stops the cancellation of others",
+        "labels/lifecycle/cancelling.py",
+        "if handed_in and is_certain and not label.is_cancelled_in_part:",
+        "if handed_in and is_certain:",
+        "label",
+    ),
+    Mutant(
+        "a parcel that is handed in speaks for the others",
+        "labels/lifecycle/cancelling.py",
+        " or handed_in == set(label.tracking_numbers)",
+        " or True",
+        "label",
+    ),
+    Mutant(
+        "a number that is known and not found is forgotten",
+        "labels/lifecycle/reconciling.py",
+        "if len(found) == count and known.keys() <= set(found):",
+        "if len(found) == count:",
+        "label",
+    ),
+    Mutant(
         "a settled purchase keeps its key",
         "labels/lifecycle/transitions.csv",
         "\nsettled,OPEN,failed,yes,",
@@ -250,9 +271,8 @@ def play_all(names: list[str]) -> list[str]:
 
 
 def is_chosen(mutant: Mutant, names: list[str]) -> bool:
-    if names and mutant.name not in names:
-        return False
-    return mutant.act in PLAYED or is_possible(mutant.act, mutant.database)
+    is_named = not names or mutant.name in names
+    return is_named and (mutant.act in PLAYED or is_possible(mutant.act, mutant.database))
 
 
 def caught(mutant: Mutant) -> str:

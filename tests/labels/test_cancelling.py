@@ -4,9 +4,7 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.utils import timezone
 
-from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
@@ -18,7 +16,6 @@ from tests.labels.orders import PRODUCT, order, post, weighing
 from tests.shops.commands import run_here
 from tests.support.api import Caller, assert_error
 from tests.support.paths import SHIPMENTS
-from tests.support.tracking import record
 
 NOT_BOUGHT = [LabelState.PURCHASING, LabelState.FAILED, LabelState.INCOMPLETE, LabelState.UNKNOWN]
 
@@ -159,45 +156,3 @@ def test_the_command_tells_a_shell(transactional_db: None, own: Caller) -> None:
     assert run_here("cancel_label", label.id) == (0, "", f"Label {label.id} is cancelled.\n")
     code, out, err = run_here("cancel_label", label.id)
     assert (code, out, err) == (1, "", f"CommandError: LABEL_ID: {label.id} was cancelled before\n")
-
-
-def test_a_parcel_that_is_handed_in_says_nothing_of_another_that_may_be_cancelled(
-    buyer: Caller, sandbox: Sandbox
-) -> None:
-    label = bought(buyer, parcels=2)
-    sandbox.arm("closemade", operation=CANCEL, count=1)
-    cancel(label.id)
-    cancelled, other = sandbox.made()
-    assert (row().state, sandbox.is_cancelled(cancelled)) == (LabelState.CANCEL_UNKNOWN, True)
-    hand_in(label, other.tracking_number, sandbox)
-    pass_time(600)
-    reconcile()
-    assert row().state == LabelState.CANCEL_UNKNOWN
-    pass_time(3601)
-    assert reconcile() == {LabelState.CANCEL_UNKNOWN: 1}
-    assert list(ShippingLabel.objects.needing_decision()) == [row()]
-
-
-def test_a_parcel_that_is_handed_in_stops_no_cancellation_of_another_once_one_is_cancelled(
-    buyer: Caller, sandbox: Sandbox
-) -> None:
-    label = bought(buyer, parcels=3)
-    sandbox.arm("2", operation=CANCEL, count=2)
-    cancel(label.id)
-    moved, early, cancelled = sandbox.made()
-    assert (row().state, row().cancelled_numbers) == (LabelState.CANCELLING, [cancelled.tracking_number])
-    hand_in(label, moved.tracking_number, sandbox)
-    pass_time(600)
-    reconcile()
-    assert sandbox.is_cancelled(early), "it is paid for, and the carrier can cancel it by now"
-    assert not sandbox.is_cancelled(moved)
-    pass_time(3601)
-    assert reconcile() == {LabelState.CANCELLING: 1}
-    assert list(ShippingLabel.objects.needing_decision()) == [row()]
-
-
-def hand_in(label: ShippingLabel, number: str, sandbox: Sandbox) -> None:
-    """Let the carrier take a parcel in charge, and report it."""
-    sandbox.server.state.ledger.collected.add(("alpha", number))
-    moved = TrackingEvent(number, "SC", timezone.now(), "Carrier's text", "PARIS", Status.IN_TRANSIT)
-    record(label.id, [TrackingAnswer(number, True, (moved,))], outcome="known", now=timezone.now())

@@ -92,17 +92,6 @@ def test_another_number_of_parcels_than_ordered_is_for_a_person_to_decide(buyer:
     assert_coded(post(buyer, order(), key=KEY), 502, "ALPHA_OUTCOME_UNKNOWN")
 
 
-def test_a_number_that_came_and_is_not_found_yet_is_not_forgotten(buyer: Caller, sandbox: Sandbox) -> None:
-    """The search may show one of two parcels for an hour: the other one is paid for all the same."""
-    label = interrupt(buyer, sandbox, "nolabel")
-    numbers = [*label.tracking_numbers, "XU000000019FR"]
-    ShippingLabel.objects.update(tracking_numbers=numbers)
-    pass_time()
-    assert reconcile() == {LabelState.UNKNOWN: 1}
-    assert row().tracking_numbers == numbers
-    assert list(ShippingLabel.objects.needing_decision()) == [row()]
-
-
 def test_a_contract_that_is_gone_or_locked_leaves_a_label_unknown(buyer: Caller, sandbox: Sandbox) -> None:
     interrupt(buyer, sandbox, "closemade")
     mine = CarrierContract.objects.get(carrier_code="alpha")

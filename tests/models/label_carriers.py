@@ -19,6 +19,13 @@ def age(parcels: Sequence[Purchase], seconds: float) -> None:
         object.__setattr__(parcel, "findable_at_s", parcel.findable_at_s - seconds)
 
 
+def make_one_more(sandbox: Sandbox, parcel: Purchase) -> None:
+    """Let alpha have a second parcel with the same reference."""
+    made = sandbox.server.parcel(parcel.tracking_number)
+    label = replace(made.label, tracking_number=f"XZ{len(sandbox.made()):09}FR")
+    sandbox.server.state.ledger.record([replace(made, label=label)], parcel.account)
+
+
 @contextmanager
 def behind(sandbox: Sandbox, known: int) -> Iterator[None]:
     """Let alpha's search know only so many of the parcels, those that were made first."""

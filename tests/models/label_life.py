@@ -71,8 +71,16 @@ class LabelLife(RuleBasedStateMachine):
         self.order(carrier=carrier, count=count)
         row = self.world.newest(self.world.orders[-1])
         if row:
-            with self.world.failing(answer, operation=CANCEL), suppress(cancelling.CancelError):
-                cancelling.cancel(row)
+            with self.world.failing(answer, operation=CANCEL):
+                self.ask_to_cancel(row)
+
+    def ask_to_cancel(self, row: ShippingLabel) -> None:
+        """A request that is refused has changed nothing."""
+        try:
+            cancelling.cancel(row)
+        except cancelling.CancelError:
+            row.refresh_from_db()
+            assert row.state == LabelState.GENERATED, f"it is not cancelled, staff hear, and it is {row.state}"
 
     @precondition(lambda self: self.world.orders)
     @rule(which=numbers, fault=st.integers(0, 9), place=st.sampled_from([None, None, *KILLS]))

@@ -65,7 +65,7 @@ WAYS: dict[Event, st.SearchStrategy[Way]] = {
     Event.CANCEL_UNANSWERED: way("order_and_cancel", carrier="alpha", answer=["close", "closemade"]),
     Event.CANCELLED: way("order_and_cancel", carrier=["alpha", "beta"], answer=None),
     Event.CANCEL_REFUSED: way("order_and_cancel", carrier="alpha", answer=["1", "3"]),
-    Event.HANDED_IN: way("cancel_again", answer=["2", "close"], is_handed_in=True, again=[None, "1"]),
+    Event.HANDED_IN: way("cancel_again", answer=["2", "close", "closemade"], is_handed_in=True, again=[None, "1"]),
     Event.MARKED_CANCELLED: way("decide_cancellation", answer="closemade", is_handed_in=False, seconds=[400, LONG_S]),
     Event.MARKED_KEPT: way(
         "decide_cancellation", answer=["2", "close"], is_handed_in=[False, True], seconds=[400, LONG_S]
