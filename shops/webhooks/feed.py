@@ -22,6 +22,8 @@ NOW = "now"
 EVENTS_KEPT = timedelta(days=30)
 # Retention runs once a day.
 REMOVED_WITHIN = timedelta(days=2)
+# Who begins is told the oldest events, which are too old for a place while the first pages are read.
+READ_WITHIN = timedelta(hours=1)
 UNREADABLE = "is no `next` of an answer to this shop. Send one unchanged, or `now`, or leave it out to begin."
 
 
@@ -118,6 +120,6 @@ def start(rows: WebhookEventQuerySet, after: Place) -> Q:
     kept_since = clock.now() - EVENTS_KEPT
     place = rows.filter(message_id=message_id).first()
     is_lost = not place and bool(message_id) and datetime.fromisoformat(told_at) > kept_since + REMOVED_WITHIN
-    if is_lost or datetime.fromisoformat(complete_until) < kept_since:
+    if is_lost or datetime.fromisoformat(complete_until) < kept_since - READ_WITHIN:
         raise ApiError(EVENTS_GONE)
     return querysets.after(vars(place), ("transaction_id", "id")) if place else Q()

@@ -220,7 +220,7 @@ class LabelStories(LabelLife):
             return
         taken = {row.tracking_numbers[2]} if is_last_taken else set()  # and not reported yet
         for number in taken:
-            self.world.sandbox.server.state.ledger.collect("alpha", number)
+            self.world.sandbox.server.state.ledger.collected.add(("alpha", number))
         self.world.sandbox.arm("2", count=early, operation=CANCEL)
         self.ask_to_cancel(row)
         self.world.sandbox.disarm()

@@ -152,6 +152,17 @@ def test_a_place_of_over_30_days_ago_is_410_though_its_event_is_not_removed_yet(
     assert ask(own, after=end)["data"] == []
 
 
+def test_who_begins_goes_on_though_the_first_events_are_over_30_days_old_by_then(
+    own: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for subject in ("first", "second"):
+        tell_label(own.shop.id, subject)
+    age(29)
+    page = ask(own, limit=1)
+    monkeypatch.setattr(feed, "EVENTS_KEPT", timedelta(days=29) - timedelta(minutes=1))
+    assert subjects(ask(own, after=page["next"])) == ["second"]
+
+
 def test_a_quiet_shop_keeps_its_place_when_its_last_event_is_removed_by_its_age(own: Caller) -> None:
     tell_label(own.shop.id, "old")
     age(31)
