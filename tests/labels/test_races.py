@@ -243,27 +243,32 @@ def test_a_process_suspended_after_the_check_of_its_lease_sends_nothing(
     assert (sandbox.calls(), row().state) == (0, LabelState.FAILED)
 
 
+def adopt_meanwhile(number: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *, is_stored: bool) -> None:
+    """Let this process stand still past its lease, and a person adopt the second of two parcels, maybe unstored."""
+    person = User.objects.create_user("ada")
+    pass_time()
+    later = timezone.now() + timedelta(minutes=2)
+    monkeypatch.setattr("shops.db.clock.upper_bound_now", lambda: later)
+    if not is_stored:
+        folder.rename(folder.with_name("away"))
+        folder.write_text("in the way")
+    decisions.adopt(label=row(), tracking_numbers=["", number], pdf=PDF, decided_by=person)
+    if not is_stored:
+        folder.unlink()
+        folder.with_name("away").rename(folder)
+
+
 @pytest.mark.parametrize("is_stored", [True, False])
 def test_an_answer_after_an_adoption_changes_nothing_of_it(
     is_stored: bool, buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The shop is told of the parcel that staff adopted; the other one, which nobody knew, is cancelled."""
-    carrier, person = client("alpha", is_test=False), User.objects.create_user("ada")
+    carrier = client("alpha", is_test=False)
     create_label = carrier.create_label
 
     def slowly(*args: Any) -> Any:
         purchased = create_label(*args)
-        pass_time()
-        later = timezone.now() + timedelta(minutes=2)
-        monkeypatch.setattr("shops.db.clock.upper_bound_now", lambda: later)
-        if not is_stored:
-            folder.rename(folder.with_name("away"))
-            folder.write_text("in the way")
-        numbers = ["", purchased.tracking_numbers[1]]
-        decisions.adopt(label=row(), tracking_numbers=numbers, pdf=PDF, decided_by=person)
-        if not is_stored:
-            folder.unlink()
-            folder.with_name("away").rename(folder)
+        adopt_meanwhile(purchased.tracking_numbers[1], folder, monkeypatch, is_stored=is_stored)
         return purchased
 
     monkeypatch.setattr(carrier, "create_label", slowly)
@@ -311,20 +316,11 @@ def test_a_process_suspended_before_it_publishes_changes_nothing_of_an_adoption(
     is_stored: bool, buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A label has the PDF and the numbers that staff chose, whichever process stores it."""
-    merged, person = unmerged.merged, User.objects.create_user("ada")
+    merged = unmerged.merged
 
     def slowly(content: bytes) -> bytes:
         monkeypatch.setattr(unmerged, "merged", merged)
-        pass_time()
-        later = timezone.now() + timedelta(minutes=2)
-        monkeypatch.setattr("shops.db.clock.upper_bound_now", lambda: later)
-        if not is_stored:
-            folder.rename(folder.with_name("away"))
-            folder.write_text("in the way")
-        decisions.adopt(label=row(), tracking_numbers=["", row().tracking_numbers[1]], pdf=PDF, decided_by=person)
-        if not is_stored:
-            folder.unlink()
-            folder.with_name("away").rename(folder)
+        adopt_meanwhile(row().tracking_numbers[1], folder, monkeypatch, is_stored=is_stored)
         return merged(content)
 
     monkeypatch.setattr(unmerged, "merged", slowly)
