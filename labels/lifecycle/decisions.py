@@ -95,7 +95,7 @@ def adopt(
     except DecisionError:
         outcomes.end_lease(taken)
         raise
-    with suppress(StorageUnavailableError):  # the reconciliation stores it later
+    with suppress(PurchaseFailedError, StorageUnavailableError):  # decided by others, or stored later
         outcomes.publish(taken)
     return taken
 

@@ -6,9 +6,11 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
+from carriers.http.connections import Deadline
 from carriers.http.transport import UnreadableError
 from carriers.shipment import PickupPoint, PurchasedLabel
 from labels import metrics
@@ -165,11 +167,11 @@ def publish(label: ShippingLabel, *, deadline: float | None = None, is_leased: b
     if label.pdf is None:
         return label
     try:
-        pdf = unmerged.merged(bytes(label.pdf))
-        is_as_read = with_db_retry(lambda: leased_again(label, is_leased=is_leased), deadline=deadline)
-        if is_as_read:
-            storage.store(label, pdf)
-            with_db_retry(lambda: move(label, Event.STORED, pdf=None), deadline=deadline)
+        pdf, ends = unmerged.merged(bytes(label.pdf)), storage.deadline()
+        is_ours = with_db_retry(lambda: leased_again(label, ends, is_leased=is_leased), deadline=deadline)
+        if is_ours:
+            storage.store(label, pdf, ends)
+            is_ours = with_db_retry(lambda: move(label, Event.STORED, pdf=None), deadline=deadline)
     except UnreadableError as error:
         logger.warning("PDFs not merged", extra={"label": label.id})
         if is_leased:
@@ -182,14 +184,18 @@ def publish(label: ShippingLabel, *, deadline: float | None = None, is_leased: b
         label.state = LabelState.RECEIVED  # as its row says
         logger.exception("label stored and not finished", extra={"label": label.id})
         raise StorageUnavailableError(label) from error
-    if not is_as_read:
+    if not is_ours:
         join(label, label.tracking_numbers)
     return label
 
 
-def leased_again(label: ShippingLabel, *, is_leased: bool) -> bool:
-    """Let nobody adopt a part of a `received` label while its PDF is stored; tell if nobody has, nor stored it."""
-    if is_leased and clock.upper_bound_now() < label.leased_until:
+def leased_again(label: ShippingLabel, ends: Deadline, *, is_leased: bool) -> bool:
+    """Let nobody adopt a part of a `received` label while its PDF is stored; tell if nobody has, nor stored it.
+
+    The time to store it begins before the check: a process that is suspended after it finds that over.
+    """
+    ends.begin()
+    if is_leased and clock.upper_bound_now() + timedelta(seconds=settings.STORAGE_TIMEOUT_S) < label.leased_until:
         return True
     row, until = ShippingLabel.objects.row_of(label), lease()
     if not row.filter(state=LabelState.RECEIVED, decided_at=label.decided_at).update(leased_until=until):

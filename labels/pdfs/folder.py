@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from django.core.files.storage import FileSystemStorage
 
+from carriers.http.connections import current_exchange
 from labels.pdfs.storage import signer
 from shops.api.paths import FILES
 
@@ -56,6 +57,8 @@ class LabelFolder(FileSystemStorage):
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
+            if exchange := current_exchange.get(None):
+                exchange.deadline.remaining_s()  # who was suspended may know less by now than what is in the place
             os.replace(temporary, place)
         except BaseException:
             with suppress(FileNotFoundError):

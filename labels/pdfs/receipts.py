@@ -47,7 +47,7 @@ def write(label: ShippingLabel) -> None:
     facts = {column.attname: getattr(label, column.attname) for column in COLUMNS}
     # JSON has neither bytes nor decimals.
     facts |= {each.attname: each.value_to_string(label) for each in AS_TEXT if facts[each.attname] is not None}
-    storage.write(name(label.id), encrypt(facts, row_id=label.id).encode(), timeout_s=TIMEOUT_S)
+    storage.write(name(label.id), encrypt(facts, row_id=label.id).encode(), storage.deadline(TIMEOUT_S))
 
 
 def read(label_id: str) -> ShippingLabel | None:

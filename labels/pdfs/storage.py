@@ -52,9 +52,9 @@ def deadline(timeout_s: float | None = None) -> Deadline:
 
 
 @contextmanager
-def reached(timeout_s: float | None = None) -> Iterator[None]:
+def reached(ends: Deadline | None = None) -> Iterator[None]:
     """Raise StorageError for what fails in the block, or is not over in time (default: STORAGE_TIMEOUT_S)."""
-    with listed(), within(deadline(timeout_s)):
+    with listed(), within(ends or deadline()):
         yield
 
 
@@ -74,18 +74,18 @@ def check() -> None:
 
 
 @spans.step("store")
-def store(label: ShippingLabel, pdf: bytes) -> None:
+def store(label: ShippingLabel, pdf: bytes, ends: Deadline | None = None) -> None:
     """Store a label's PDF under its own key; a repetition changes nothing. Raise StorageError."""
     try:
-        write(label.pdf_key, pdf)
+        write(label.pdf_key, pdf, ends)
     except StorageError as error:
         logger.warning("label not stored", extra={"label": label.id, "reason": str(error)})
         raise
 
 
-def write(name: str, content: bytes, *, timeout_s: float | None = None) -> None:
+def write(name: str, content: bytes, ends: Deadline | None = None) -> None:
     """Write a file, in place of an earlier one of its name. Raise StorageError."""
-    with reached(timeout_s):
+    with reached(ends):
         pdfs().write(name, content)
 
 

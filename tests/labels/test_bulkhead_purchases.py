@@ -220,9 +220,9 @@ def test_a_request_that_waits_finds_what_was_stored_meanwhile(
     monkeypatch.setattr("shops.contracts.bulkhead.WAIT_TIMEOUT_S", DEADLINE_S)
     stored, store = [], storage.store
 
-    def counted(label: ShippingLabel, pdf: bytes) -> None:
+    def counted(label: ShippingLabel, *args: Any) -> None:
         stored.append(label.id)
-        store(label, pdf)
+        store(label, *args)
 
     monkeypatch.setattr(storage, "store", counted)
     with Gate(monkeypatch, storage, "store") as gate, elsewhere(buyer, order(), KEY) as first:

@@ -18,6 +18,7 @@ from labels.lifecycle import decisions, leases, purchase
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel, lease
 from labels.pdfs import storage, unmerged
+from labels.pdfs.folder import LabelFolder
 from parcels.models import Parcel
 from shops.api.errors.exceptions import ApiError
 from shops.contracts import clients
@@ -113,10 +114,10 @@ def test_an_error_with_one_label_does_not_block_the_others(buyer: Caller, monkey
     broken = min(label.id for label in labels)
     store = storage.store
 
-    def storing(label: ShippingLabel, content: bytes) -> None:
+    def storing(label: ShippingLabel, *args: Any) -> None:
         if label.id == broken:
             raise RuntimeError("a bug")
-        store(label, content)
+        store(label, *args)
 
     monkeypatch.setattr(storage, "store", storing)
     reconcile()
@@ -333,6 +334,33 @@ def test_a_process_suspended_before_it_publishes_changes_nothing_of_an_adoption(
     assert fetch(answer.json()["labelUrl"]).content == PDF
     (parcel,) = Parcel.objects.all()
     assert parcel.tracking_numbers == [adopted]
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+def test_a_process_suspended_while_it_stores_changes_nothing_of_an_adoption(
+    is_written: bool, buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its time to write the PDF began before it saw that it has the lease still."""
+    write = LabelFolder.write
+
+    def slowly(own: LabelFolder, name: str, content: bytes) -> None:
+        if not name.startswith(storage.ROOT):
+            return write(own, name, content)
+        monkeypatch.setattr(LabelFolder, "write", write)
+        if is_written:
+            write(own, name, content)
+        suspended(120, monkeypatch)
+        adopt_meanwhile(row().tracking_numbers[1], folder, monkeypatch, is_stored=True)
+        return None if is_written else write(own, name, content)
+
+    monkeypatch.setattr(LabelFolder, "write", slowly)
+    answer = post(buyer, body := order(parcels=weighing(1, 2)), key=KEY)
+    if not is_written:
+        assert_coded(answer, 500, "LABEL_STORAGE_UNAVAILABLE")
+        answer = post(buyer, body, key=KEY)
+    adopted = sandbox.made()[1].tracking_number
+    assert (answer.json()["trackingNumber"], answer.json()["weight"]) == (adopted, 2)
+    assert fetch(answer.json()["labelUrl"]).content == PDF
 
 
 def test_a_replay_at_the_same_time_as_an_adoption_changes_nothing_of_it(
