@@ -154,7 +154,7 @@ WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", False)
 
 # --- Mail (config.desk.morning); without a host there is none ---
 
-EMAIL_HOST = env.str("EMAIL_HOST", "", validate=validators.host)
+EMAIL_HOST = env.str("EMAIL_HOST", "", validate=validators.host_or_none)
 EMAIL_PORT = env.int("EMAIL_PORT", 587, validate=validators.port)
 EMAIL_HOST_USER = env.str("EMAIL_HOST_USER", "", validate=validators.login)
 EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_PASSWORD", "", validate=validators.login)
@@ -201,9 +201,8 @@ def label_storage(bucket: str) -> dict[str, Any]:
             "bucket_name": bucket,
             **aws_keys(),
             "security_token": env.str("AWS_SESSION_TOKEN", None, validate=validators.login),
-            "region_name": env.str(
-                "AWS_REGION", env.str("AWS_DEFAULT_REGION", "us-east-1"), validate=validators.region
-            ),
+            "region_name": env.str("AWS_REGION", None, validate=validators.region)
+            or env.str("AWS_DEFAULT_REGION", "us-east-1", validate=validators.region),
             "endpoint_url": env.str("AWS_S3_ENDPOINT_URL", "", validate=validators.http_url_or_none) or None,
             "addressing_style": style,
             "querystring_auth": True,

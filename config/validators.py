@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet
+from django.core.mail.message import sanitize_address
 from django.http.request import validate_host
 from environs import ValidationError, validate
 
@@ -25,6 +26,8 @@ def secret(value: str) -> None:
         raise ValidationError("needs a key of your own: this one is public")
     if len(value) < 50 or len(set(value)) < 5 or value.startswith("django-insecure-"):  # noqa: PLR2004 - W009's figures
         raise ValidationError("needs 50 or more random characters")
+    if "," in value or value != value.strip():  # it will be one of SECRET_KEY_FALLBACKS, which are split and stripped
+        raise ValidationError("needs a key without a comma, and without blanks at its ends")
     if any("\ud800" <= char <= "\udfff" for char in value):  # Python's stand-in for a byte it can't decode
         raise ValidationError("needs valid UTF-8")  # nothing could be signed
 
@@ -166,13 +169,25 @@ def check_extra(module: str) -> None:
 
 def host(value: str) -> None:
     """Refuse a port or a scheme beside the name; the names of a container's network may have underscores."""
-    if not re.fullmatch(r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|[0-9a-fA-F]*:[0-9a-fA-F:.]+)?", value):
+    if not re.fullmatch(r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|[0-9a-fA-F]*:[0-9a-fA-F:.]+)", value):
         raise ValidationError("needs a host name or an IP address, without a port")
+
+
+def host_or_none(value: str) -> None:
+    if value:
+        host(value)
 
 
 def sender(value: str) -> None:
     """Refuse an address that no mail is sent from; a name may stand before it."""
-    if value and not (value.isprintable() and re.fullmatch(r"[^\s@]+@[^\s@]+", parseaddr(value)[1])):
+    if not value:
+        return
+    is_valid = value.isprintable() and bool(re.fullmatch(r"[^\s@]+@[^\s@]+", parseaddr(value)[1]))
+    try:
+        is_valid = is_valid and bool(sanitize_address(value, "utf-8"))  # as each e-mail does
+    except ValueError:
+        is_valid = False
+    if not is_valid:
         raise ValidationError("needs an e-mail address, such as parcels@example.com")
 
 

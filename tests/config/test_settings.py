@@ -42,7 +42,7 @@ PUBLIC_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="  # the default with 
 BAD: dict[str, Sequence[str | None]] = {
     "SECRET_KEY": [
         *(None, "", "hunter2", "abcd" * 20, "django-insecure-hunter2" + SECRET_KEY, " " * 60, "not-a-secret-" * 5),
-        SECRET_KEY + "\udcff",
+        *(SECRET_KEY + "\udcff", SECRET_KEY + "\n", SECRET_KEY + ",hunter2"),  # as a fallback the last two are others
     ],
     "SECRET_KEY_FALLBACKS": ["hunter2", f"{SECRET_KEY},hunter2", f"{SECRET_KEY},", SECRET_KEY + "\udcff"],
     "ALLOWED_HOSTS": [
@@ -61,7 +61,7 @@ BAD: dict[str, Sequence[str | None]] = {
         "AWS_SESSION_TOKEN".split(),
         ("hunter2\n", "hunter2\udcff", "hunter2é"),
     ),
-    "DEFAULT_FROM_EMAIL": ["hunter2", "hunter2@", "a b@hunter2", "Parcels <hunter2>", "a@hunter2\n"],
+    "DEFAULT_FROM_EMAIL": ["hunter2", "hunter2@", "a b@hunter2", "Parcels <hunter2>", "a@hunter2\n", "a@hunter2,"],
     "ADMIN_URL": ["hunter2", "https://staff.example.com/?hunter2", "http://hunter2.example.com"],
     "OIDC_SCOPES": ["", " ", "hunter2 email", "openid,hunter2", "openid2 hunter2"],
     "OIDC_GROUPS_CLAIM": ["", " "],
@@ -119,7 +119,7 @@ BAD: dict[str, Sequence[str | None]] = {
     "LABELS_DIR": [""],
     "LABELS_BUCKET": ["hunter2!", "a b"],
     "CARRIER_TIMEOUT": ["", "0", "-1", "nan", "inf", "1e9", "20s"],
-    **dict.fromkeys(("SERVE_HOST", "METRICS_HOST"), ("127.0.0.1\n", "127.0.0.1\udcff", "127.0.0.1:80", '"::"', " ")),
+    **dict.fromkeys(("SERVE_HOST", "METRICS_HOST"), ("", "127.0.0.1\n", "127.0.0.1\udcff", "127.0.0.1:80", '"::"')),
     "SERVE_PORT": ["", "0", "65536", "http"],
     "KEEP_ALIVE": ["", "0"],
     "KEEP_AUDIT_DAYS": ["", "89", "never", "36501"],
@@ -131,6 +131,7 @@ BAD: dict[str, Sequence[str | None]] = {
     },
     "SENTRY_DSN": "hunter2 https://host/1 https://hunter2@host https://hunter2@host/one ftp://hunter2@host/1".split(),
     "AWS_S3_ADDRESSING_STYLE": ["", "hunter2"],
+    **dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION"), ("", "eu west hunter2", "eu-west-1\n")),
 }
 
 

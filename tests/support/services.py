@@ -35,7 +35,7 @@ SETTINGS = {
 IS_LIBRARYS = re.compile(r"AWS_|OTEL_|PG|SENTRY_|XDG_|.*_proxy\Z", re.IGNORECASE)
 ENVIRONMENT = {
     "DJANGO_SETTINGS_MODULE": "config.settings",
-    "SECRET_KEY": "a key for tests, which is long enough and no secret at all",
+    "SECRET_KEY": "a key for tests that is long enough and no secret at all",
     "ALLOWED_HOSTS": "testserver,localhost,127.0.0.1",
     "HTTPS": "0",
     "CREDENTIALS_KEYS": "dGVzdHMgbmVlZCBhIGtleSBvZiB0aGlydHktdHdvIGI=",
