@@ -1,6 +1,6 @@
 """The rate limit's counter: one round trip to Redis for each request, two for the first of a window."""
 
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 import redis
@@ -8,8 +8,6 @@ from django.core.cache.backends.redis import RedisCache
 from django.utils.functional import cached_property
 
 from carriers.http.connections import Deadline
-
-Answer = TypeVar("Answer", int, bytes)
 
 
 class JsonSerializer:
@@ -48,18 +46,13 @@ class CountingRedisCache(RedisCache):
 
     def increment(self, key: str, timeout_s: int) -> int:
         """Count; the first to count says when the key goes. If that fails, the key stays: one for a window at most."""
-        counted = self.ask(int, "INCR", key)
+        counted = self.ask("INCR", key)
         if counted == 1:
-            self.ask(int, "EXPIRE", key, timeout_s)
+            self.ask("EXPIRE", key, timeout_s)
         return counted
 
-    def ping(self) -> None:
-        """Raise redis.RedisError or OSError unless Redis answers."""
-        self.deadline.begin()
-        self.ask(bytes, "PING")
-
-    def ask(self, kind: type[Answer], *command: str | int) -> Answer:
-        """Send a command and read its answer of this type; on any error, as of no master's server, disconnect."""
+    def ask(self, *command: str | int) -> int:
+        """Send a command and read its answer; on any error, as of no master's server, disconnect."""
         try:
             self.connection.send_command(*command)
             answer = self.connection.read_response()
@@ -69,7 +62,7 @@ class CountingRedisCache(RedisCache):
         except BaseException:
             self.connection.disconnect()
             raise
-        if type(answer) is not kind:
+        if type(answer) is not int:
             self.connection.disconnect()
             raise redis.InvalidResponse(f"{command[0]} was not answered as Redis does")
         return answer

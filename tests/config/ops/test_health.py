@@ -26,6 +26,7 @@ from shops.contracts.clients import client as carrier_client
 from tests.labels.factories import ContractFactory
 from tests.support.api import Response, client
 from tests.support.processes import free_port
+from tests.support.sentinels import Redis
 from tests.support.waiting import WAIT_TIMEOUT_S
 
 READY = {
@@ -210,6 +211,21 @@ def test_a_redis_that_does_not_answer_is_shown(transactional_db: None, settings:
     settings.CACHES = caches
     response = ask()
     assert (response.status_code, response.json()["checks"]) == (200, expected(redis="failing"))
+
+
+@pytest.mark.real_services
+def test_a_redis_that_is_full_is_shown(transactional_db: None, settings: Settings, tmp_path: Path) -> None:
+    port = free_port()
+    caches: dict[str, Any] = deepcopy(django_settings.CACHES)
+    caches["rate_limit"]["LOCATION"] = [f"redis://127.0.0.1:{port}/0"]
+    caches["rate_limit"]["OPTIONS"] |= {"socket_timeout": WAIT_TIMEOUT_S}  # a busy machine needs time
+    settings.CACHES = caches
+    with Redis(tmp_path / "redis", port, ['save ""', "maxmemory 1", "maxmemory-policy noeviction"]) as server:
+        server.wait_for("PING", answer=bool)
+        assert ask().json()["checks"] == expected(redis="failing")
+        server.ask("CONFIG", "SET", "maxmemory", "0")
+        health.checks.cache_clear()
+        assert ask().json()["checks"] == expected()
 
 
 def test_the_state_of_each_services_circuit_breaker_is_shown(transactional_db: None) -> None:
