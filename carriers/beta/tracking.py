@@ -10,7 +10,7 @@ from anyascii import anyascii
 
 from carriers.beta.answers import REFUSED_CREDENTIALS, document_of, objects_of, string_of
 from carriers.beta.messages import query
-from carriers.beta.parties import CARRIER, check_credentials, login
+from carriers.beta.parties import CARRIER, check_credentials, login, own_number
 from carriers.beta.refusals import TRACKING_REFUSALS
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected
 from carriers.http.transport import Answer, UnreadableError
@@ -73,7 +73,8 @@ class BetaTracker(Tracker):
         number = clean_number(tracking_number)
         if not number:
             return TrackingAnswer(tracking_number, is_known=False)
-        request = query(TIMELINE, self._url, {**login(credentials), "parcelNumber": number, "lang": LANGUAGE})
+        account = login(credentials) | own_number(credentials, "login")
+        request = query(TIMELINE, self._url, {**account, "parcelNumber": number, "lang": LANGUAGE})
         read = partial(_read, number=number, asked=tracking_number, redactor=Redactor(credentials))
         return self._ask(request, credentials, read)
 

@@ -42,7 +42,8 @@ def test_a_recorded_timeline_is_read_in_order(serve: Serve) -> None:
     [
         (CREDENTIALS["beta"], {"login": "804735", "password": "s3cret-Pass"}),
         (Credentials(api_key="key-1"), {"apiKey": "key-1"}),
-        (Credentials("804735", api_key="key-1"), {"apiKey": "key-1"}),
+        # The number belongs into every call, with a key, too.
+        (Credentials("804735", api_key="key-1"), {"apiKey": "key-1", "login": "804735"}),
     ],
 )
 def test_the_question_has_the_contract_in_its_body(
