@@ -9,9 +9,9 @@ from xml.etree.ElementTree import Element
 from carriers import pdf
 from carriers.alpha.parties import CARRIER
 from carriers.alpha.refusals import REFUSALS, field_of, in_our_words, refusal_of
-from carriers.errors import CancellationRefused, CarrierError, CarrierUnavailable
+from carriers.errors import CancellationRefused
 from carriers.http import soap
-from carriers.http.transport import Answer, UnreadableError
+from carriers.http.transport import Answer, Request, UnreadableError
 from carriers.products import PARIS
 from carriers.redaction import Redactor
 from carriers.refusals import Refusals
@@ -25,63 +25,43 @@ NOT_TO_THIS_REQUEST: Final = "the answer is not one to this request"
 _ERROR_CODE: Final = re.compile(r"-?[0-9]{1,9}")
 
 
-def result_of(
-    answer: Answer,
-    operation: str,
-    redactor: Redactor,
-    unknown: type[CarrierError] = CarrierUnavailable,
-) -> Element:
-    """Return the `return` element of an operation's answer; `unknown` is the error for a SOAP fault.
+def result_of(answer: Answer) -> Element:
+    """Return the `return` element of an answer.
 
     Raises UnreadableError for another status than 200, and as `result_of_any_status`.
     """
-    result = result_of_any_status(answer, operation, redactor, unknown)
+    result = result_of_any_status(answer)
     if answer.status != OK:
         raise UnreadableError(NOT_TO_THIS_REQUEST)
     return result
 
 
-def result_of_any_status(
-    answer: Answer, operation: str, redactor: Redactor, unknown: type[CarrierError] = CarrierUnavailable
-) -> Element:
-    """Return the `return` element, whatever the status is that it comes with.
+def result_of_any_status(answer: Answer) -> Element:
+    """Return the `return` element, whatever the status is that it comes with; raises the request's error for a fault.
 
     Raises UnreadableError for what is no XML, as a page in front of the service: alpha refuses credentials by a code.
     """
-    body = soap.body_of(answer.body)
+    request, body = answer.request, soap.body_of(answer.body)
     if body.tag == "Fault":
         # A single request may have caused it, so it does not count towards the circuit breaker.
         code, text = soap.text(body, "faultcode").rpartition(":")[2], soap.text(body, "faultstring")
-        raise unknown(CARRIER, carrier_code=redactor.code(code), carrier_text=_shown(text, redactor))
-    result = body.find("return") if body.tag == f"{operation}Response" else None
+        shown = request.redactor.code(code), _shown(text, request.redactor)
+        raise request.unanswered_error(CARRIER, carrier_code=shown[0], carrier_text=shown[1])
+    result = body.find("return") if body.tag == f"{request.operation}Response" else None
     if result is None:
         raise UnreadableError(NOT_TO_THIS_REQUEST)
     return result
 
 
-def success_of(
-    answer: Answer,
-    operation: str,
-    redactor: Redactor,
-    *,
-    refusals: Refusals = REFUSALS,
-    unknown: type[CarrierError] = CarrierUnavailable,
-) -> Element:
+def success_of(answer: Answer, refusals: Refusals = REFUSALS) -> Element:
     """Return the `return` element of a successful answer; raises as `result_of` and `check_code`."""
-    result = result_of(answer, operation, redactor, unknown)
-    check_code(result, redactor, refusals=refusals, unknown=unknown)
+    result = result_of(answer)
+    check_code(result, answer.request, refusals)
     return result
 
 
-def check_code(
-    result: Element,
-    redactor: Redactor,
-    *,
-    is_label: bool = False,
-    refusals: Refusals = REFUSALS,
-    unknown: type[CarrierError] = CarrierUnavailable,
-) -> None:
-    """Raise the error that a code other than 0 stands for, `unknown` for an undocumented one.
+def check_code(result: Element, request: Request, refusals: Refusals = REFUSALS, *, is_label: bool = False) -> None:
+    """Raise the error that a code other than 0 stands for, the request's own for an undocumented one.
 
     An answer that `is_label` has no such code.
     """
@@ -94,10 +74,11 @@ def check_code(
     if is_label:
         raise UnreadableError("the answer has both an error code and a parcel")
     text = soap.text(result, "errorMessage")[:MAX_TEXT_LENGTH]
-    shown, refusal = _shown(text, redactor), refusal_of(code, redactor.text(text), refusals)
+    shown, refusal = _shown(text, request.redactor), refusal_of(code, request.redactor.text(text), refusals)
     if refusal is None:
         # A single request may have caused it, so it does not count towards the circuit breaker.
-        raise unknown(CARRIER, f"the error code {code} is not documented", carrier_code=code, carrier_text=shown)
+        problem = f"the error code {code} is not documented"
+        raise request.unanswered_error(CARRIER, problem, carrier_code=code, carrier_text=shown)
     error = refusal.error_of(CARRIER, field_of(refusal, text), code, shown)
     if isinstance(error, CancellationRefused):
         error.may_be_too_early = code == TOO_EARLY

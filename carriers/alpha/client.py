@@ -87,28 +87,30 @@ class Alpha(Carrier):
         self, message: bytes, shipment: Shipment, credentials: Credentials, first: Deadline, deadline: Deadline
     ) -> PurchasedLabel:
         """Buy a label for all parcels in one call."""
-        read = partial(_read_purchase, count=len(shipment.packages), redactor=Redactor(credentials, shipment))
-        return self._exchange(Request(alpha_message.PURCHASE, self._endpoint.url, message, HEADERS), deadline, read)
+        redactor, read = Redactor(credentials, shipment), partial(_read_purchase, count=len(shipment.packages))
+        request = Request(alpha_message.PURCHASE, self._endpoint.url, message, HEADERS, redactor)
+        return self._exchange(request, deadline, read)
 
     def _try_at_carrier(
         self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
     ) -> None:
-        body = quickcost.trial_message(shipment, credentials, point)
-        read = partial(quickcost.read_codes, redactor=Redactor(credentials, shipment))
-        quickcost.check_sold(shipment, self._ask_quickcost(quickcost.PRODUCTS_SOLD, body, credentials, deadline, read))
+        body, redactor = quickcost.trial_message(shipment, credentials, point), Redactor(credentials, shipment)
+        quickcost.check_sold(shipment, self._products_sold(body, credentials, redactor, deadline))
 
     def _delivery_day(
         self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
     ) -> date | None:
         body = quickcost.delivery_message(shipment, point)
-        read = partial(quickcost.read_day, redactor=Redactor(credentials, shipment))
-        return self._ask_quickcost(quickcost.DELIVERY, body, credentials, deadline, read) if body else None
+        if body is None:
+            return None
+        request = query(quickcost.DELIVERY, self._url("quickcost_url"), body, Redactor(credentials, shipment))
+        return self._ask(request, credentials, quickcost.read_day, deadline, service=Service.CONTRACT_CHECKS)
 
-    def _ask_quickcost(
-        self, operation: str, body: bytes, credentials: Credentials, deadline: Deadline, read: Callable[[Answer], T]
-    ) -> T:
-        request = Request(operation, self._url("quickcost_url"), body, HEADERS, CarrierUnavailable)
-        return self._ask(request, credentials, read, deadline, service=Service.CONTRACT_CHECKS)
+    def _products_sold(
+        self, body: bytes, credentials: Credentials, redactor: Redactor, deadline: Deadline
+    ) -> frozenset[str]:
+        request = query(quickcost.PRODUCTS_SOLD, self._url("quickcost_url"), body, redactor)
+        return self._ask(request, credentials, quickcost.read_codes, deadline, service=Service.CONTRACT_CHECKS)
 
     def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:
         """Ask the tracking service; it shows at most ten parcels, and may show a new one only after an hour."""
@@ -121,14 +123,15 @@ class Alpha(Carrier):
         mode = alpha_message.LABEL_MODES[label_format]
         fields = (("numberSearch", reservation_number), ("mode", mode), *contract(credentials))
         body = soap.query(FETCH, SHIPPING_NAMESPACE, fields)
-        request = Request(FETCH, self._endpoint.url, body, HEADERS, CarrierUnavailable)
-        read = partial(_read_fetched, redactor=Redactor(credentials))
-        return self._ask(request, credentials, read, service=Service.REPRINTS)
+        request = query(FETCH, self._endpoint.url, body, Redactor(credentials))
+        return self._ask(
+            request, credentials, lambda answer: pdf_of(success_of(answer), "skybill"), service=Service.REPRINTS
+        )
 
     def cancel(self, tracking_number: str, credentials: Credentials) -> None:
         """Cancel one parcel; raises CancellationRefused, or OutcomeUnknown if it may be cancelled."""
-        asked = ("skybillNumber", tracking_number)
-        self._ask_tracking(CANCEL, credentials, _read_cancelled, asked, unanswered_error=OutcomeUnknown)
+        asked, read = ("skybillNumber", tracking_number), partial(success_of, refusals=CANCELLATION_REFUSALS)
+        self._ask_tracking(CANCEL, credentials, read, asked, unanswered_error=OutcomeUnknown)
 
     def proof_of_delivery(self, tracking_number: str, credentials: Credentials) -> bytes | None:
         """Ask the tracking service for the proof as a PDF."""
@@ -137,31 +140,29 @@ class Alpha(Carrier):
 
     def check_contract(self, terms: Terms, credentials: Credentials) -> list[Finding]:
         """Ask for the contract's products to each sample's place; raises CredentialsRejected or CarrierUnavailable."""
-        operation, deadline, codes = quickcost.PRODUCTS_SOLD, Deadline(self._timeout_s), set[str]()
-        read = partial(quickcost.read_codes, redactor=Redactor(credentials))
+        deadline, codes = Deadline(self._timeout_s), set[str]()
         for sample in SAMPLES:
             body = quickcost.products_message(terms.sender, sample, credentials)
-            codes |= self._ask_quickcost(operation, body, credentials, deadline, read)
+            codes |= self._products_sold(body, credentials, Redactor(credentials), deadline)
         return quickcost.findings(terms, codes)
 
     def _ask_tracking(
         self,
         operation: str,
         credentials: Credentials,
-        read: Callable[..., T],
+        read: Callable[[Answer], T],
         *asked: tuple[str, str],
         unanswered_error: type[CarrierError] = CarrierUnavailable,
     ) -> T:
-        url, fields = self._url("tracking_url"), (*contract(credentials), ("language", LANGUAGE), *asked)
-        request = Request(operation, url, soap.query(operation, TRACKING_NAMESPACE, fields), HEADERS, unanswered_error)
-        read = partial(read, redactor=Redactor(credentials))
+        fields = (*contract(credentials), ("language", LANGUAGE), *asked)
+        body = soap.query(operation, TRACKING_NAMESPACE, fields)
+        request = query(operation, self._url("tracking_url"), body, Redactor(credentials), unanswered_error)
         return self._ask(request, credentials, read, service=Service.CANCELLATION)
 
-    def _search_points(self, query: PointQuery, credentials: Credentials, deadline: Deadline) -> list[PickupPoint]:
-        body, url = points.search(query, credentials), self._url("points_url")
-        request = Request(points.search_operation(query.carrier_code), url, body, HEADERS, CarrierUnavailable)
-        redactor = Redactor(credentials, personal=query.words)
-        return self._exchange(request, deadline, partial(points.read_points, query=query, redactor=redactor))
+    def _search_points(self, near: PointQuery, credentials: Credentials, deadline: Deadline) -> list[PickupPoint]:
+        operation, redactor = points.search_operation(near.carrier_code), Redactor(credentials, personal=near.words)
+        request = query(operation, self._url("points_url"), points.search(near, credentials), redactor)
+        return self._exchange(request, deadline, partial(points.read_points, query=near))
 
     def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
         # The codes of two relays may differ in the letter's case alone, so the order's own spelling comes first.
@@ -174,16 +175,20 @@ class Alpha(Carrier):
 
     def _look_up(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
         country_code = shipment.recipient.country_code
-        body = points.look_up(code, country_code, credentials)
-        url = self._url("points_url")
-        request = Request(points.operation_for(country_code), url, body, HEADERS, CarrierUnavailable)
-        redactor = Redactor(credentials, shipment)
-        read = partial(points.read_point, code=code, country_code=country_code, redactor=redactor)
-        return self._exchange(request, deadline, read)
+        operation, body = points.operation_for(country_code), points.look_up(code, country_code, credentials)
+        request = query(operation, self._url("points_url"), body, Redactor(credentials, shipment))
+        return self._exchange(request, deadline, partial(points.read_point, code=code, country_code=country_code))
 
 
-def _read_purchase(answer: Answer, *, count: int, redactor: Redactor) -> PurchasedLabel:
-    result = result_of_any_status(answer, alpha_message.PURCHASE, redactor, OutcomeUnknown)  # its label is kept
+def query(
+    operation: str, url: str, body: bytes, redactor: Redactor, unanswered: type[CarrierError] = CarrierUnavailable
+) -> Request:
+    """Return a call that buys nothing."""
+    return Request(operation, url, body, HEADERS, redactor, unanswered)
+
+
+def _read_purchase(answer: Answer, *, count: int) -> PurchasedLabel:
+    result = result_of_any_status(answer)  # its label is kept
     parcels = result.findall("resultMultiParcelValue")
     numbers = tuple(filter(None, map(number_of, parcels)))
     reservation_number = number_of(result, "reservationNumber")
@@ -193,7 +198,7 @@ def _read_purchase(answer: Answer, *, count: int, redactor: Redactor) -> Purchas
     if answer.status != OK:
         raise UnreadableError(NOT_TO_THIS_REQUEST, numbers, reservation_number, pdfs)
     try:
-        check_code(result, redactor, is_label=bool(numbers or pdfs), unknown=OutcomeUnknown)
+        check_code(result, answer.request, is_label=bool(numbers or pdfs))
     except UnreadableError as error:
         problem = str(error)
     if problem:
@@ -215,8 +220,8 @@ def _pdfs(parcels: Sequence[Element]) -> tuple[dict[str, bytes], str]:
     return pdfs, problem
 
 
-def _read_found(answer: Answer, *, redactor: Redactor) -> tuple[str, ...]:
-    result = success_of(answer, FIND, redactor)
+def _read_found(answer: Answer) -> tuple[str, ...]:
+    result = success_of(answer)
     # The tracking system may list a parcel several times, with one history each.
     numbers = tuple(dict.fromkeys(map(number_of, result.findall("listParcel"))))
     if "" in numbers:
@@ -224,17 +229,9 @@ def _read_found(answer: Answer, *, redactor: Redactor) -> tuple[str, ...]:
     return numbers
 
 
-def _read_fetched(answer: Answer, *, redactor: Redactor) -> bytes:
-    return pdf_of(success_of(answer, FETCH, redactor), "skybill")
-
-
-def _read_cancelled(answer: Answer, *, redactor: Redactor) -> None:
-    success_of(answer, CANCEL, redactor, refusals=CANCELLATION_REFUSALS, unknown=OutcomeUnknown)
-
-
-def _read_proof(answer: Answer, *, redactor: Redactor) -> bytes | None:
-    result = result_of(answer, PROVE, redactor)
+def _read_proof(answer: Answer) -> bytes | None:
+    result = result_of(answer)
     # The page lists no error code among its fields.
     if soap.text(result, "errorCode") or not soap.text(result, "podPresente"):
-        check_code(result, redactor)
+        check_code(result, answer.request)
     return pdf_of(result, "pod") if soap.is_true(result, "podPresente") else None

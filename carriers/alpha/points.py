@@ -16,7 +16,6 @@ from carriers.http import soap
 from carriers.http.transport import Answer, UnreadableError
 from carriers.pickup_points import PointQuery, Span, degrees, joined
 from carriers.products import MAINLAND
-from carriers.redaction import Redactor
 from carriers.shipment import Credentials, PickupPoint
 from carriers.text import CarrierField, fitting, required, to_ascii
 
@@ -66,13 +65,12 @@ def look_up(code: str, country_code: str, credentials: Credentials) -> bytes:
     return soap.query(operation, POINTS_NAMESPACE, fields)
 
 
-def read_point(answer: Answer, *, code: str, country_code: str, redactor: Redactor) -> PickupPoint:
+def read_point(answer: Answer, *, code: str, country_code: str) -> PickupPoint:
     """Return the point; raises PickupPointRejected for an unknown one.
 
     The answer's `qualiteReponse` is 0 in every look-up and means nothing there.
     """
-    result = success_of(answer, operation_for(country_code), redactor, refusals=POINT_REFUSALS)
-    points = [record for record in result.findall("listePointRelais") if len(record)]
+    points = [record for record in success_of(answer, POINT_REFUSALS).findall("listePointRelais") if len(record)]
     if not points:
         raise POINT_REFUSALS[NO_POINT].error_of(CARRIER)
     point = next((point for point in points if soap.text(point, "identifiant").upper() == code.upper()), None)
@@ -120,12 +118,12 @@ def _text(text: str, parameter: str, length: int, check: Callable[[str, CarrierF
     return check(to_ascii(text), field)
 
 
-def read_points(answer: Answer, *, query: PointQuery, redactor: Redactor) -> list[PickupPoint]:
+def read_points(answer: Answer, *, query: PointQuery) -> list[PickupPoint]:
     """Return the points of a search that a label can be printed for, in the answer's order."""
-    result = result_of(answer, search_operation(query.carrier_code), redactor)
+    result = result_of(answer)
     if soap.text(result, "errorCode") == NO_POINT:
         return []
-    check_code(result, redactor, refusals=SEARCH_REFUSALS)
+    check_code(result, answer.request, SEARCH_REFUSALS)
     quality = soap.text(result, "qualiteReponse")
     records = [] if quality == IGNORED else result.findall("listePointRelais")[:MAX_POINTS]
     points = (_point(record, query.country_code, has_distance=quality == BY_ADDRESS) for record in records)

@@ -19,7 +19,6 @@ from carriers.http import soap
 from carriers.http.transport import Answer, UnreadableError
 from carriers.itinerary import destination, route_of, shipping_day
 from carriers.products import PRODUCTS, Route
-from carriers.redaction import Redactor
 from carriers.shipment import Credentials, Party, PickupPoint, Shipment
 from carriers.text import to_ascii
 from carriers.trials import SAMPLE_WEIGHT_KG, Finding, Terms, Verdict
@@ -62,10 +61,10 @@ def _way(sender: Party, recipient: Party) -> tuple[tuple[str, str], ...]:
     )
 
 
-def read_codes(answer: Answer, *, redactor: Redactor) -> frozenset[str]:
+def read_codes(answer: Answer) -> frozenset[str]:
     """Return the product codes, which come without their leading zeros; none where nothing goes there."""
     try:
-        result = success_of(answer, PRODUCTS_SOLD, redactor, refusals=CONTRACT_REFUSALS)
+        result = success_of(answer, CONTRACT_REFUSALS)
     except Rejected as error:
         if error.carrier_code in _NOTHING_FOR_DESTINATION:
             return frozenset()
@@ -120,9 +119,9 @@ def delivery_message(shipment: Shipment, point: PickupPoint | None) -> bytes | N
     return soap.query(DELIVERY, NAMESPACE, fields)
 
 
-def read_day(answer: Answer, *, redactor: Redactor) -> date:
+def read_day(answer: Answer) -> date:
     """Return the day of arrival; raises CarrierError for a product that the service does not know."""
-    result = success_of(answer, DELIVERY, redactor, refusals=CONTRACT_REFUSALS)
+    result = success_of(answer, CONTRACT_REFUSALS)
     try:
         return day_of(soap.text(result, "date"))
     except (ValueError, OverflowError):

@@ -12,12 +12,12 @@ from xml.etree.ElementTree import Element
 from anyascii import anyascii
 
 from carriers.alpha.answers import success_of
-from carriers.alpha.client import HEADERS, LANGUAGE, TRACKING_NAMESPACE
+from carriers.alpha.client import LANGUAGE, TRACKING_NAMESPACE, query
 from carriers.alpha.parties import CARRIER
 from carriers.alpha.refusals import TRACKING_REFUSALS
 from carriers.errors import CarrierUnavailable
 from carriers.http import soap
-from carriers.http.transport import Answer, Request, UnreadableError
+from carriers.http.transport import Answer, UnreadableError
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials
 from carriers.text import clean_number
@@ -83,7 +83,7 @@ class AlphaTracker(Tracker):
         if not number:
             return TrackingAnswer(tracking_number, is_known=False)
         body = soap.query(TRACK, TRACKING_NAMESPACE, [("language", LANGUAGE), ("skybillNumber", number)])
-        request = Request(TRACK, self._url, body, HEADERS, CarrierUnavailable)
+        request = query(TRACK, self._url, body, Redactor(Credentials()))
         return self._ask(request, credentials, partial(_read, number=number, asked=tracking_number))
 
 
@@ -91,8 +91,7 @@ def _read(answer: Answer, *, number: str, asked: str) -> TrackingAnswer:
     if answer.status in TURNED_AWAY:
         problem = f"its tracking service answered HTTP {answer.status}"
         raise CarrierUnavailable(CARRIER, problem, is_carrier_failing=True)
-    redactor = Redactor(Credentials())
-    history = success_of(answer, TRACK, redactor, refusals=TRACKING_REFUSALS).find("listEventInfoComp")
+    history = success_of(answer, TRACKING_REFUSALS).find("listEventInfoComp")
     if history is None:
         return TrackingAnswer(asked, is_known=False)
     if clean_number(soap.text(history, "skybillNumber")) not in ("", number):

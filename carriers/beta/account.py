@@ -18,7 +18,6 @@ from carriers.beta.parties import CARRIER, login, own_number
 from carriers.data import rows_of
 from carriers.errors import CarrierUnavailable, CredentialsRejected
 from carriers.http.transport import Answer, UnreadableError
-from carriers.redaction import Redactor
 from carriers.shipment import Credentials
 
 OPERATION: Final = "additionalinformations"
@@ -39,18 +38,19 @@ def message(credentials: Credentials) -> dict[str, Any]:
     return {"credential": login(credentials), **own_number(credentials, "partnerClientCode")}
 
 
-def read_facts(answer: Answer, *, redactor: Redactor) -> dict[str, str]:
+def read_facts(answer: Answer) -> dict[str, str]:
     """Return what the account includes, in words; raises as `read_document`."""
-    document = read_document(answer, redactor=redactor)
-    return {name: redactor.text(value) for name, value in _facts(document).items() if value}
+    facts, shown = _facts(read_document(answer)), answer.request.redactor.text
+    return {name: shown(value) for name, value in facts.items() if value}
 
 
-def read_document(answer: Answer, *, redactor: Redactor) -> Mapping[str, Any]:
+def read_document(answer: Answer) -> Mapping[str, Any]:
     """Return the account; raises CredentialsRejected with the carrier's text, or UnreadableError."""
     document = document_in(answer)
     text = string_of(document, "messageErreur")
     if text and answer.status < FIRST_FAILURE_STATUS:
-        raise CredentialsRejected(CARRIER, "its account service refuses them", carrier_text=redactor.text(text))
+        said = answer.request.redactor.text(text)
+        raise CredentialsRejected(CARRIER, "its account service refuses them", carrier_text=said)
     check_status(answer)
     if answer.status != OK or not document.keys() & {"provider", "contractType"}:
         raise UnreadableError("the answer tells nothing about the account")
@@ -95,14 +95,14 @@ def delivery_message(zip_code: str, depot: str, day: date, credentials: Credenti
     }
 
 
-def read_day(answer: Answer, *, redactor: Redactor) -> date:
+def read_day(answer: Answer) -> date:
     """Return the day of arrival; raises CarrierUnavailable where there is no promise."""
     check_status(answer)
     document = document_of(answer.body)
     if answer.status != OK or not string_of(document, "errorCode"):
         raise UnreadableError("the answer is none of the delivery service")
     if string_of(document, "errorCode") != PROMISED:
-        text = redactor.text(string_of(document, "message"))
+        text = answer.request.redactor.text(string_of(document, "message"))
         raise CarrierUnavailable(CARRIER, "it promises no day", carrier_text=text)
     try:
         return datetime.strptime(string_of(document, "deliveryDate"), _DAY).date()  # noqa: DTZ007 - a day of Paris

@@ -9,17 +9,9 @@ from typing import Any, Final
 from carriers import pdf
 from carriers.beta.parties import CARRIER
 from carriers.beta.refusals import refusal_of
-from carriers.errors import (
-    CarrierError,
-    CarrierUnavailable,
-    CredentialsRejected,
-    OutcomeUnknown,
-    Rejected,
-    RequestRejected,
-)
+from carriers.errors import CarrierError, CredentialsRejected, Rejected, RequestRejected
 from carriers.http import multipart
 from carriers.http.transport import Answer, UnreadableError
-from carriers.redaction import Redactor
 from carriers.text import clean_number
 
 INFOS: Final = "jsonInfos"  # the id of the part with the JSON
@@ -55,18 +47,18 @@ class Message:
     text: str
 
 
-def read_parcel(answer: Answer, *, redactor: Redactor, index: int, others: tuple[str, ...] = ()) -> Parcel:
+def read_parcel(answer: Answer, *, index: int, others: tuple[str, ...] = ()) -> Parcel:
     """Return the parcel of an answer; raises the error of its messages, UnreadableError if there is none.
 
     `index` is the parcel's place in the order, `others` the numbers of those before it.
     """
     parts, document = parts_of(answer, "label", "cn23")
     said = (each.text or each.code for each in messages_of(document) if each.kind == "WARNING")
-    warnings = tuple(filter(None, map(redactor.text, said)))[:MAX_WARNINGS]
+    warnings = tuple(filter(None, map(answer.request.redactor.text, said)))[:MAX_WARNINGS]
     parcel = Parcel(_number(document), _pdf(parts, "label"), _pdf(parts, "cn23"), warnings)
     errors = errors_of(document, answer.status)
     if errors and not (parcel.number or parcel.label):
-        raise error_of(errors, answer.status, redactor, index=index)
+        raise error_of(errors, answer, index=index)
     if errors or answer.status != OK or not parcel.number:
         problem = "the answer is neither a label nor a refusal"
     elif not parcel.label:
@@ -91,7 +83,7 @@ def pdfs_of(parcels: Sequence[Parcel]) -> dict[str, bytes]:
     return {name: content for name, content in (labels | forms).items() if content}
 
 
-def read_check(answer: Answer, *, redactor: Redactor, index: int = 0) -> None:
+def read_check(answer: Answer, *, index: int = 0) -> None:
     """Read the answer to a request that is only validated; raises the error of its messages.
 
     Nothing is made, so a code that is not documented is a refusal, too.
@@ -100,8 +92,7 @@ def read_check(answer: Answer, *, redactor: Redactor, index: int = 0) -> None:
     errors = errors_of(document, answer.status)
     if errors:
         is_refused = answer.status in ANSWERED and errors[0].code
-        unknown = RequestRejected if is_refused else CarrierUnavailable
-        raise error_of(errors, answer.status, redactor, index=index, unknown=unknown)
+        raise error_of(errors, answer, index=index, unknown=RequestRejected if is_refused else None)
     if answer.status != OK or not messages_of(document):
         raise UnreadableError("the answer is neither a yes nor a refusal")
 
@@ -213,14 +204,10 @@ def messages_of(document: Json) -> list[Message]:
 
 
 def error_of(
-    errors: Sequence[Message],
-    status: int,
-    redactor: Redactor,
-    *,
-    index: int = 0,
-    unknown: type[CarrierError] = OutcomeUnknown,
+    errors: Sequence[Message], answer: Answer, *, index: int = 0, unknown: type[CarrierError] | None = None
 ) -> CarrierError:
-    """Return the error for the first documented code, `unknown` without one: by default a parcel may have been made."""
+    """Return the error for the first documented code, `unknown` without one, by default the request's own."""
+    redactor, status = answer.request.redactor, answer.status
     found = [
         refusal.error_of(
             CARRIER, refusal.field.replace("[]", f"[{index}]"), redactor.code(message.code), redactor.text(message.text)
@@ -240,4 +227,5 @@ def error_of(
     # A single request may cause an undocumented code, so it does not count towards the circuit breaker.
     is_failing = status >= FIRST_FAILURE_STATUS
     problem = f"the error code {code} is not documented" if code else "the answer has no error code"
-    return unknown(CARRIER, problem, carrier_code=code, carrier_text=text, is_carrier_failing=is_failing)
+    error = unknown or answer.request.unanswered_error
+    return error(CARRIER, problem, carrier_code=code, carrier_text=text, is_carrier_failing=is_failing)

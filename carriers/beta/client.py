@@ -23,7 +23,6 @@ from carriers.errors import (
     CarrierError,
     CarrierUnavailable,
     CredentialsRejected,
-    OutcomeUnknown,
     PickupPointRejected,
     Rejected,
 )
@@ -36,7 +35,6 @@ from carriers.redaction import Redactor
 from carriers.shipment import Credentials, DepositSlip, PickupPoint, PurchasedLabel, Shipment
 from carriers.trials import Finding, Terms
 
-PURCHASE: Final = "generateLabel"
 VERDICT_S: Final = 300
 MAX_VERDICTS: Final = 1000
 
@@ -49,7 +47,7 @@ class Beta(Carrier):
 
     name = CARRIER
     services = (*Carrier.services, Service.DEPOSIT_SLIPS)
-    purchase_operation = PURCHASE
+    purchase_operation = beta_message.PURCHASE
     points_operations = (points.LOOK_UP, points.SEARCH)
     search_operation = points.SEARCH
     bills_unused_labels = False
@@ -87,17 +85,15 @@ class Beta(Carrier):
         self, message: Bodies, shipment: Shipment, credentials: Credentials, first: Deadline, deadline: Deadline
     ) -> PurchasedLabel:
         """Buy a label, parcel by parcel."""
-        redactor = Redactor(credentials, shipment)
         made: list[Parcel] = []
         for index, body in enumerate(message):
             own = deadline.at_most(self._timeout_s) if made else first
             numbers = numbers_of(made)
             links = beta_message.links(shipment, index + 1, numbers)
             linked = beta_message.message(body, shipment, credentials, links)
-            request = beta_message.request(self._endpoint.url, PURCHASE, linked, credentials, OutcomeUnknown)
-            read = partial(read_parcel, redactor=redactor, index=index, others=numbers)
+            request = beta_message.request(self._endpoint.url, beta_message.PURCHASE, linked, credentials, shipment)
             try:
-                made.append(self._exchange(request, own, read))
+                made.append(self._exchange(request, own, partial(read_parcel, index=index, others=numbers)))
             except CarrierError as error:
                 error.made_numbers = (*numbers, *error.made_numbers)
                 error.made_pdfs = {**pdfs_of(made), **error.made_pdfs}
@@ -114,15 +110,14 @@ class Beta(Carrier):
 
         Raise all that is refused, once what several parcels are refused for alike, such as the address.
         """
-        redactor = Redactor(credentials, shipment)
         found: list[Rejected] = []
         for index, body in enumerate(self._message(shipment, credentials, point)):
             # The followers that a master names do not exist, so none is linked.
             message = beta_message.message(body, shipment, credentials)
-            request = beta_message.request(self._endpoint.url, contract_checks.OPERATION, message, credentials)
-            read = partial(read_check, redactor=redactor, index=index)
+            operation, url = contract_checks.OPERATION, self._endpoint.url
+            request = beta_message.request(url, operation, message, credentials, shipment)
             try:
-                refusal = self._verdict(request, credentials, index, deadline, read)
+                refusal = self._verdict(request, credentials, index, deadline)
             except CarrierUnavailable:
                 if found:
                     break
@@ -136,14 +131,8 @@ class Beta(Carrier):
             raise first.with_others(others)
 
     @cachedmethod(lambda self: self._verdicts, key=lambda _, *asked: _digest(*asked[:3]), lock=lambda self: self._lock)
-    def _verdict(
-        self,
-        request: Request,
-        credentials: Credentials,
-        index: int,
-        deadline: Deadline,
-        read: Callable[[Answer], None],
-    ) -> Rejected | None:
+    def _verdict(self, request: Request, credentials: Credentials, index: int, deadline: Deadline) -> Rejected | None:
+        read = partial(read_check, index=index)
         try:
             self._ask(request, credentials, read, deadline, service=Service.CONTRACT_CHECKS)
         except Rejected as error:
@@ -160,9 +149,8 @@ class Beta(Carrier):
         if not depot:
             return None
         body = account.delivery_message(place.zip_code, depot, shipping_day(shipment), credentials)
-        request = beta_message.query(account.DELIVERY, url, body)
-        read = partial(account.read_day, redactor=Redactor(credentials, shipment))
-        return self._ask(request, credentials, read, deadline, service=Service.CONTRACT_CHECKS)
+        request = beta_message.query(account.DELIVERY, url, body, Redactor(credentials, shipment))
+        return self._ask(request, credentials, account.read_day, deadline, service=Service.CONTRACT_CHECKS)
 
     @cachedmethod(lambda self: self._depots, key=lambda _, credentials, __: credentials, lock=lambda self: self._lock)
     def _depot(self, credentials: Credentials, deadline: Deadline) -> str:
@@ -179,7 +167,7 @@ class Beta(Carrier):
         check_credentials(credentials)
         body = deposit_slips.message(tracking_numbers, credentials)
         request = beta_message.request(self._endpoint.url, deposit_slips.OPERATION, body, credentials)
-        read = partial(deposit_slips.read_slip, tracking_numbers=tracking_numbers, redactor=Redactor(credentials))
+        read = partial(deposit_slips.read_slip, tracking_numbers=tracking_numbers)
         return self._ask(request, credentials, read, service=Service.DEPOSIT_SLIPS)
 
     def describe_account(self, credentials: Credentials) -> Mapping[str, str]:
@@ -187,13 +175,13 @@ class Beta(Carrier):
         return self._ask_account(credentials, account.read_facts) or {}
 
     def _ask_account(
-        self, credentials: Credentials, read: Callable[..., T], deadline: Deadline | None = None
+        self, credentials: Credentials, read: Callable[[Answer], T], deadline: Deadline | None = None
     ) -> T | None:
         if self._endpoint.account_url is None:
             return None
         check_credentials(credentials)
-        request = beta_message.query(account.OPERATION, self._endpoint.account_url, account.message(credentials))
-        read = partial(read, redactor=Redactor(credentials))
+        url, body = self._endpoint.account_url, account.message(credentials)
+        request = beta_message.query(account.OPERATION, url, body, Redactor(credentials))
         return self._ask(request, credentials, read, deadline, service=Service.CONTRACT_CHECKS)
 
     def check_contract(self, terms: Terms, credentials: Credentials) -> list[Finding]:
@@ -204,20 +192,21 @@ class Beta(Carrier):
 
             def validate(body: beta_message.Json, sample: Shipment) -> None:
                 message = beta_message.message(body, sample, credentials)
-                request = beta_message.request(self._endpoint.url, operation, message, credentials)
-                self._exchange(request, deadline, partial(read_check, redactor=Redactor(credentials, sample)))
+                request = beta_message.request(self._endpoint.url, operation, message, credentials, sample)
+                self._exchange(request, deadline, read_check)
 
             return contract_checks.findings(terms, validate)
 
     def _search_points(self, query: PointQuery, credentials: Credentials, deadline: Deadline) -> list[PickupPoint]:
         check_credentials(credentials)
-        redactor = Redactor(credentials, personal=query.words)
-        read = partial(points.read_points, query=query, redactor=redactor)
-        return self._ask_points(points.SEARCH, points.search(query, credentials), deadline, read)
+        body, redactor = points.search(query, credentials), Redactor(credentials, personal=query.words)
+        return self._ask_points(points.SEARCH, body, redactor, deadline, partial(points.read_points, query=query))
 
-    def _ask_points(self, operation: str, body: points.Json, deadline: Deadline, read: Callable[[Answer], T]) -> T:
+    def _ask_points(
+        self, operation: str, body: points.Json, redactor: Redactor, deadline: Deadline, read: Callable[[Answer], T]
+    ) -> T:
         url = beta_message.url_of(self._url("points_url"), operation)
-        return self._exchange(beta_message.query(operation, url, body), deadline, read)
+        return self._exchange(beta_message.query(operation, url, body, redactor), deadline, read)
 
     def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
         """Look the point up by its code.
@@ -229,8 +218,8 @@ class Beta(Carrier):
 
         def look_up(network: str = "") -> PickupPoint:
             body = points.look_up(code, shipment, credentials, network)
-            read = partial(points.read_point, code=code, shipment=shipment, redactor=redactor)
-            return self._ask_points(points.LOOK_UP, body, deadline, read)
+            read = partial(points.read_point, code=code, shipment=shipment)
+            return self._ask_points(points.LOOK_UP, body, redactor, deadline, read)
 
         country_code = shipment.recipient.country_code
         if country_code == points.HOME:
@@ -239,9 +228,8 @@ class Beta(Carrier):
         if network or country_code in MAINLAND:  # Monaco's may be known without one
             with suppress(PickupPointRejected):
                 return look_up(network)
-        read = partial(points.read_records, redactor=redactor)
         body = points.search(points.query_of(shipment), credentials)
-        near = self._ask_points(points.SEARCH, body, deadline, read)
+        near = self._ask_points(points.SEARCH, body, redactor, deadline, points.read_records)
         return points.point_among(near, code, shipment) or points.elsewhere(near, look_up)
 
 

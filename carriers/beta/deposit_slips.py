@@ -8,9 +8,8 @@ from typing import Any, Final
 from carriers import pdf
 from carriers.beta.answers import OK, error_of, errors_of, integer_of, parts_of, string_of
 from carriers.beta.parties import CARRIER, contract, field_list, own_number
-from carriers.errors import CarrierUnavailable, RequestRejected
+from carriers.errors import RequestRejected
 from carriers.http.transport import Answer, UnreadableError
-from carriers.redaction import Redactor
 from carriers.shipment import Credentials, DepositSlip
 
 OPERATION: Final = "generateBordereauByParcelsNumbers"
@@ -28,7 +27,7 @@ def message(tracking_numbers: Sequence[str], credentials: Credentials) -> dict[s
     return contract(credentials) | numbers | field_list(own_number(credentials))
 
 
-def read_slip(answer: Answer, *, tracking_numbers: Sequence[str], redactor: Redactor) -> DepositSlip:
+def read_slip(answer: Answer, *, tracking_numbers: Sequence[str]) -> DepositSlip:
     """Return the slip; raises the error of the answer's messages, UnreadableError if there is neither."""
     parts, document = parts_of(answer, "deliveryPaper")
     errors = errors_of(document, answer.status)
@@ -36,7 +35,7 @@ def read_slip(answer: Answer, *, tracking_numbers: Sequence[str], redactor: Reda
         refused = next((error for error in errors if error.code == _INVALID_PARCEL), None)
         if refused:
             raise _invalid(refused.text, tracking_numbers)
-        raise error_of(errors, answer.status, redactor, unknown=CarrierUnavailable)
+        raise error_of(errors, answer)
     header = document.get("bordereauHeader")
     number = string_of(header, "bordereauNumber") if isinstance(header, dict) else ""
     if answer.status != OK or not _NUMBER.fullmatch(number):

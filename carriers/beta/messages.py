@@ -11,14 +11,16 @@ from carriers.beta import parties
 from carriers.beta.customs import Declaration, check_duties, declarations, is_ddp
 from carriers.beta.parties import CARRIER, HEADERS, LINE_LENGTH, contract, field_list, headers, own_number
 from carriers.customs import is_in_union
-from carriers.errors import CarrierError, CarrierUnavailable, RequestRejected
+from carriers.errors import CarrierUnavailable, OutcomeUnknown, RequestRejected
 from carriers.http.transport import Request
 from carriers.itinerary import destination, route_of, shipping_day
 from carriers.products import BETA_OVERSEAS, MAINLAND, PRODUCTS, Product
+from carriers.redaction import Redactor
 from carriers.shipment import Credentials, Package, Party, PickupPoint, Shipment
 from carriers.text import CarrierField, fitting, to_latin, to_plain
 from carriers.validation import RECIPIENT, all_of, references_of
 
+PURCHASE: Final = "generateLabel"
 LABEL_FORMATS: Final = {"10x15": "PDF_10x15_300dpi", "A4": "PDF_A4_300dpi"}
 RETURN_TO_SENDER, DO_NOT_RETURN = 2, 3
 RETURNED_FROM: Final = frozenset({"US"})
@@ -74,19 +76,18 @@ def message(body: Json, shipment: Shipment, credentials: Credentials, links: Fie
 
 
 def request(
-    base_url: str,
-    operation: str,
-    body: Json,
-    credentials: Credentials,
-    unanswered_error: type[CarrierError] = CarrierUnavailable,
+    base_url: str, operation: str, body: Json, credentials: Credentials, shipment: Shipment | None = None
 ) -> Request:
     """Return a call of the label service, whose headers may have the credentials."""
-    return Request(operation, url_of(base_url, operation), _encoded(body), headers(credentials), unanswered_error)
+    url, redactor = url_of(base_url, operation), Redactor(credentials, shipment)
+    unanswered_error = OutcomeUnknown if operation == PURCHASE else CarrierUnavailable
+    return Request(operation, url, _encoded(body), headers(credentials), redactor, unanswered_error)
 
 
-def query(operation: str, url: str, body: Json) -> Request:
+def query(operation: str, url: str, body: Json, redactor: Redactor) -> Request:
     """Return a call of another service, with the credentials in the body and JSON as the answer; it makes nothing."""
-    return Request(operation, url, _encoded(body), {**HEADERS, "Accept": "application/json"}, CarrierUnavailable)
+    accepted = {**HEADERS, "Accept": "application/json"}
+    return Request(operation, url, _encoded(body), accepted, redactor, CarrierUnavailable)
 
 
 def url_of(base_url: str, operation: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from carriers.beta.answers import OK, check_status, document_in, integer_of, objects_of, string_of
 from carriers.beta.parties import CARRIER, login, own_number, zip_code_of
 from carriers.beta.refusals import POINT_REFUSALS, SEARCH_REFUSALS
-from carriers.errors import CarrierError, CarrierUnavailable, PickupPointRejected
+from carriers.errors import CarrierUnavailable, PickupPointRejected
 from carriers.http.transport import Answer, UnreadableError
 from carriers.itinerary import shipping_day
 from carriers.pickup_points import FIELD as POINT
@@ -93,9 +93,9 @@ def _day(query: PointQuery) -> str:
     return query.day.strftime("%d/%m/%Y")
 
 
-def read_point(answer: Answer, *, code: str, shipment: Shipment, redactor: Redactor) -> PickupPoint:
+def read_point(answer: Answer, *, code: str, shipment: Shipment) -> PickupPoint:
     """Return the point; raises PickupPointRejected for an unknown one, and for one without an address."""
-    document = _checked(answer, redactor)
+    document = _checked(answer)
     point = document.get("pointRetraitAcheminement")
     if not isinstance(point, dict):
         raise POINT_REFUSALS[UNKNOWN].error_of(CARRIER)
@@ -104,10 +104,10 @@ def read_point(answer: Answer, *, code: str, shipment: Shipment, redactor: Redac
     return _point(point, shipment.recipient.country_code, shipping_day(shipment))
 
 
-def read_points(answer: Answer, *, query: PointQuery, redactor: Redactor) -> list[PickupPoint]:
+def read_points(answer: Answer, *, query: PointQuery) -> list[PickupPoint]:
     """Return the points of a search that an order may name, in the answer's order; a bad record spoils itself alone."""
     found = []
-    for record in read_records(answer, redactor=redactor, refusals=SEARCH_REFUSALS):
+    for record in read_records(answer, SEARCH_REFUSALS):
         with suppress(PickupPointRejected):
             found.append(_point(record, query.country_code, query.day))
     return [point for point in found if point.type_code and PICKUP_POINT_CODE.fullmatch(point.code)]
@@ -118,10 +118,10 @@ def sells(carrier_code: str, point: PickupPoint) -> bool:
     return carrier_code not in TAKEN or point.type_code in TAKEN[carrier_code]
 
 
-def read_records(answer: Answer, *, redactor: Redactor, refusals: Refusals = POINT_REFUSALS) -> list[Record]:
+def read_records(answer: Answer, refusals: Refusals = POINT_REFUSALS) -> list[Record]:
     """Return the records of a search, unread, as a bad one spoils no other; none if nothing was found."""
     try:
-        document = _checked(answer, redactor, refusals)
+        document = _checked(answer, refusals)
     except PickupPointRejected:
         return []
     return objects_of(document, "listePointRetraitAcheminement")[:MAX_POINTS]
@@ -146,7 +146,7 @@ def elsewhere(records: Sequence[Record], look_up: Callable[[str], PickupPoint]) 
     raise PickupPointRejected(CARRIER, f"{problem}; {remedy}", field=POINT)
 
 
-def _checked(answer: Answer, redactor: Redactor, refusals: Refusals = POINT_REFUSALS) -> Mapping[str, Any]:
+def _checked(answer: Answer, refusals: Refusals = POINT_REFUSALS) -> Mapping[str, Any]:
     """Return the answer's document; raises the error of its code, CarrierUnavailable for an undocumented one."""
     document = document_in(answer)
     code = string_of(document, "errorCode")
@@ -155,16 +155,13 @@ def _checked(answer: Answer, redactor: Redactor, refusals: Refusals = POINT_REFU
     if code in ("", "0"):
         check_status(answer)
         raise UnreadableError("the answer has no error code")
-    raise _refusal(code, redactor.text(string_of(document, "errorMessage")), redactor, refusals)
-
-
-def _refusal(code: str, text: str, redactor: Redactor, refusals: Refusals) -> CarrierError:
-    refusal = refusals.get(code)
-    if refusal is None:
-        # A single request may cause an undocumented code, so it does not count towards the circuit breaker.
-        problem = f"the point service answers the error code {redactor.code(code)}"
-        return CarrierUnavailable(CARRIER, problem, carrier_code=redactor.code(code), carrier_text=text)
-    return refusal.error_of(CARRIER, code=code, text=text)
+    redactor, refusal = answer.request.redactor, refusals.get(code)
+    text = redactor.text(string_of(document, "errorMessage"))
+    if refusal:
+        raise refusal.error_of(CARRIER, code=code, text=text)
+    # A single request may cause an undocumented code, so it does not count towards the circuit breaker.
+    problem = f"the point service answers the error code {redactor.code(code)}"
+    raise CarrierUnavailable(CARRIER, problem, carrier_code=redactor.code(code), carrier_text=text)
 
 
 def _point(point: Record, country_code: str, day: date) -> PickupPoint:

@@ -73,13 +73,12 @@ class BetaTracker(Tracker):
         number = clean_number(tracking_number)
         if not number:
             return TrackingAnswer(tracking_number, is_known=False)
-        account = login(credentials) | own_number(credentials, "login")
-        request = query(TIMELINE, self._url, {**account, "parcelNumber": number, "lang": LANGUAGE})
-        read = partial(_read, number=number, asked=tracking_number, redactor=Redactor(credentials))
-        return self._ask(request, credentials, read)
+        body = login(credentials) | own_number(credentials, "login") | {"parcelNumber": number, "lang": LANGUAGE}
+        request = query(TIMELINE, self._url, body, Redactor(credentials))
+        return self._ask(request, credentials, partial(_read, number=number, asked=tracking_number))
 
 
-def _read(answer: Answer, *, number: str, asked: str, redactor: Redactor) -> TrackingAnswer:
+def _read(answer: Answer, *, number: str, asked: str) -> TrackingAnswer:
     if answer.status == 429 or answer.status >= 500:  # noqa: PLR2004 - HTTP's own numbers
         raise _failed(answer)
     document = _document(answer)
@@ -87,7 +86,7 @@ def _read(answer: Answer, *, number: str, asked: str, redactor: Redactor) -> Tra
     if code in UNKNOWN:
         return TrackingAnswer(asked, is_known=False)
     if code != FOUND:
-        raise _refusal(code, text, answer, redactor)
+        raise _refusal(code, text, answer)
     if answer.status != OK:
         raise UnreadableError("the answer is not one to this request")
     parcel = document.get("parcel")
@@ -119,8 +118,8 @@ def _status(document: Json) -> tuple[str, str]:
     return string_of(first, "code"), string_of(first, "message")
 
 
-def _refusal(code: str, text: str, answer: Answer, redactor: Redactor) -> CarrierError:
-    refusal = TRACKING_REFUSALS.get(code)
+def _refusal(code: str, text: str, answer: Answer) -> CarrierError:
+    refusal, redactor = TRACKING_REFUSALS.get(code), answer.request.redactor
     shown, said = redactor.code(code), redactor.text(text)
     if refusal:
         return refusal.error_of(CARRIER, code=shown, text=said)

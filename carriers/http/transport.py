@@ -11,14 +11,8 @@ import urllib3
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
-from carriers.http.connections import (
-    MAX_HEAD_BYTES,
-    AnswerTooLargeError,
-    Deadline,
-    Exchange,
-    pool_manager,
-    within,
-)
+from carriers.http.connections import MAX_HEAD_BYTES, AnswerTooLargeError, Deadline, Exchange, pool_manager, within
+from carriers.redaction import Redactor
 
 # They have ASCII in common. The first is Latin-1, which often has Windows' quotes: browsers read it as windows-1252.
 ONE_BYTE: Final = re.compile(
@@ -58,15 +52,16 @@ def as_utf_8(content: bytes, charset: str) -> bytes:
 
 @dataclass(frozen=True)
 class Request:
-    """A POST; `unanswered_error` is the error if it was sent and no readable answer came.
+    """A POST; `unanswered_error` is the error if it was sent and no readable or documented answer came.
 
-    A purchase may then have been carried out; a query has made nothing.
+    A purchase may then have been carried out; a query has made nothing. The `redactor` knows what the answer may echo.
     """
 
     operation: str
     url: str
     body: bytes = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
+    redactor: Redactor = field(repr=False)
     unanswered_error: type[CarrierError] = OutcomeUnknown
 
 
@@ -75,6 +70,7 @@ class Answer:
     status: int
     content_type: str
     body: bytes = field(repr=False)
+    request: Request
 
 
 class UnreadableError(ValueError):
@@ -152,7 +148,7 @@ class Transport:
         content_type = response.headers.get("Content-Type", "").strip()  # folded, it begins with a space
         if not content_type.lower().startswith("multipart/"):
             content = as_utf_8(content, charset_of(content_type))
-        return Answer(response.status, content_type, content)
+        return Answer(response.status, content_type, content, request)
 
     def _read(self, response: urllib3.BaseHTTPResponse) -> bytes:
         content, left_bytes = bytearray(), self._max_answer_bytes

@@ -29,10 +29,10 @@ QUIETLY = settings(suppress_health_check=[HealthCheck.too_slow])
 class Echo(Transport):
     """A transport that has the carrier's answer already."""
 
-    answer = Answer(200, "", b"")
+    answer = (200, "", b"")
 
     def post(self, carrier: str, request: Request, deadline: Deadline) -> Answer:
-        return self.answer
+        return Answer(*self.answer, request)
 
 
 ECHO = Echo()
@@ -46,7 +46,7 @@ def is_foreseen(error: CarrierUnavailable) -> bool:
 
 def ask(carrier: str, body: bytes, status: int = 200) -> TrackingAnswer | None:
     """Return the answer of a tracker, None for one of its two exceptions."""
-    ECHO.answer = Answer(status, "text/plain", body)
+    ECHO.answer = (status, "text/plain", body)
     outages: list[CarrierUnavailable] = []
     try:
         answer = TOLD[carrier].track(NUMBERS[carrier], CREDENTIALS[carrier])
@@ -150,7 +150,7 @@ def test_any_byte_anywhere(carrier: str, data: st.DataObject) -> None:
 @QUIETLY
 @given(st.sampled_from(["alpha", "beta"]), st.text(max_size=60))
 def test_any_text_for_a_number(carrier: str, number: str) -> None:
-    ECHO.answer = Answer(200, "", b"{}")
+    ECHO.answer = (200, "", b"{}")
     with suppress(CarrierUnavailable, CredentialsRejected):
         assert not TOLD[carrier].track(number, CREDENTIALS[carrier]).is_known
 
@@ -208,7 +208,7 @@ CASES = [
 
 @pytest.mark.parametrize(("carrier", "body"), CASES)
 def test_an_unreadable_answer_is_an_outage(carrier: str, body: bytes) -> None:
-    ECHO.answer = Answer(200, "text/html", body)
+    ECHO.answer = (200, "text/html", body)
     with pytest.raises(CarrierUnavailable) as caught:
         TOLD[carrier].track(NUMBERS[carrier], CREDENTIALS[carrier])
     assert caught.value.is_carrier_failing
