@@ -7,7 +7,9 @@ import re
 import string
 import textwrap
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from anyascii import anyascii
@@ -57,23 +59,16 @@ def _plain(char: str) -> str:
     return char if _FRACTION_SLASH in plain else plain
 
 
-class _Spelling(dict[int, str]):
-    """A table for `str.translate` that spells each character once: accents, ligatures, other scripts in ASCII letters.
-
-    Symbols become spaces unless they are `kept`; invisible characters and accents without a letter vanish.
-    """
-
-    def __init__(self, kept: str, replaced: dict[int, str]) -> None:
-        super().__init__({ord(char): char for char in kept} | replaced)
-
-    def __missing__(self, code: int) -> str:
-        spelled = _spelled(chr(code))
-        if len(self) < _MAX_REMEMBERED:
-            self[code] = spelled
-        return spelled
+def _spell(text: str, replaced: Mapping[str, str]) -> str:
+    return "".join(replaced[char] if char in replaced else _spelled(char) for char in text)
 
 
+@lru_cache(_MAX_REMEMBERED)
 def _spelled(char: str) -> str:
+    """Spell a character in ASCII letters: accents, ligatures, other scripts.
+
+    Symbols become spaces; invisible characters and accents without a letter vanish.
+    """
     category = unicodedata.category(char)
     if char.isspace() or category[0] not in "LNMC" or category in ("Cn", "Co", "Cs"):
         return " "
@@ -87,8 +82,8 @@ def _spelled(char: str) -> str:
     return _SYMBOLS.sub("", spelled)
 
 
-_HYPHENS_KEPT: Final = _Spelling("-", dict.fromkeys(map(ord, _APOSTROPHES), " "))
-_PUNCTUATION_KEPT: Final = _Spelling(string.punctuation, _PLAIN)
+_HYPHENS_KEPT: Final = {"-": "-"} | dict.fromkeys(_APOSTROPHES, " ")
+_PUNCTUATION_KEPT: Final = dict(zip(string.punctuation, string.punctuation, strict=True))
 
 
 def _in_latin(text: str, field: CarrierField) -> str:
@@ -104,13 +99,13 @@ def to_ascii(text: str) -> str:
     numbers apart. A letter that is written in parts is spelled as one.
     """
     composed = unicodedata.normalize("NFC", text[:_MAX_COMPOSED]) + text[_MAX_COMPOSED:]
-    return " ".join(_LOOSE_HYPHENS.sub(" ", composed.translate(_HYPHENS_KEPT)).split())
+    return " ".join(_LOOSE_HYPHENS.sub(" ", _spell(composed, _HYPHENS_KEPT)).split())
 
 
 def to_plain(text: str, field: CarrierField) -> str:
     """Return printable ASCII: accents spelled out, quotes and dashes plain, any other symbol a space."""
     latin = _in_latin("".join(map(_plain, text.translate(_PLAIN))), field)
-    return " ".join(latin.translate(_PUNCTUATION_KEPT).split())
+    return " ".join(_spell(latin, _PUNCTUATION_KEPT).split())
 
 
 def visible(text: str) -> str:
