@@ -23,6 +23,14 @@ MAX_POINTS: Final = 10_000
 MAX_SEARCHES: Final = 2_000
 HEAVY_KG: Final = Decimal(20)  # above it only post offices take a parcel
 FIELD: Final = "pickupPointCode"
+# A point's texts, by the names that both carriers' services have for them.
+TEXTS: Final = dict(
+    pair.split("=")
+    for pair in (
+        "code=identifiant name=nom address1=adresse1 address2=adresse2 address3=adresse3 zip_code=codePostal"
+        " city=localite country_code=codePays type_code=typeDePoint"
+    ).split()
+)
 
 _TIME: Final = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 _END: Final = re.compile(rf"{_TIME.pattern}|24:00")

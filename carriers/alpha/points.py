@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import date
 from decimal import ROUND_UP, Decimal, InvalidOperation
-from typing import Final
+from typing import Any, Final
 from xml.etree.ElementTree import Element
 
 from carriers.alpha.answers import check_code, day_of, result_of, success_of
@@ -14,7 +14,7 @@ from carriers.alpha.refusals import POINT_REFUSALS, SEARCH_REFUSALS
 from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.http import soap
 from carriers.http.transport import Answer, UnreadableError
-from carriers.pickup_points import PointQuery, Span, degrees, joined
+from carriers.pickup_points import TEXTS, PointQuery, Span, degrees, joined
 from carriers.products import MAINLAND
 from carriers.shipment import Credentials, PickupPoint
 from carriers.text import CarrierField, fitting, required, to_ascii
@@ -126,8 +126,13 @@ def read_points(answer: Answer, *, query: PointQuery) -> list[PickupPoint]:
     check_code(result, answer.request, SEARCH_REFUSALS)
     quality = soap.text(result, "qualiteReponse")
     records = [] if quality == IGNORED else result.findall("listePointRelais")[:MAX_POINTS]
-    points = (_point(record, query.country_code, has_distance=quality == BY_ADDRESS) for record in records)
-    return [point for point in points if _can_be_bought(point)]
+    found = []
+    for record in records:
+        point = _point(record, query.country_code, has_distance=quality == BY_ADDRESS)
+        with suppress(PickupPointRejected):
+            place_of(point)
+            found.append(point)
+    return [point for point in found if PICKUP_POINT_CODE.fullmatch(point.code)]
 
 
 def sells(carrier_code: str, point: PickupPoint) -> bool:
@@ -135,32 +140,17 @@ def sells(carrier_code: str, point: PickupPoint) -> bool:
     return point.kind != LOCKER or carrier_code not in WITHOUT_LOCKERS
 
 
-def _can_be_bought(point: PickupPoint) -> bool:
-    try:
-        place_of(point)
-    except PickupPointRejected:
-        return False
-    return PICKUP_POINT_CODE.fullmatch(point.code) is not None
-
-
 def _point(point: Element, country_code: str, *, has_distance: bool = False) -> PickupPoint:
-    country = soap.text(point, "codePays").upper()
+    texts: dict[str, Any] = {name: soap.text(point, theirs) for name, theirs in TEXTS.items()}
+    country, distance_m = texts["country_code"].upper(), soap.text(point, "distanceEnMetre")
+    texts["country_code"] = country if len(country) == _ALPHA_2_LENGTH else _ALPHA_2.get(country, country_code)
     hours = _opening_hours(point)
-    distance_m = soap.text(point, "distanceEnMetre")
     return PickupPoint(
-        code=soap.text(point, "identifiant"),
-        name=soap.text(point, "nom"),
-        address1=soap.text(point, "adresse1"),
-        address2=soap.text(point, "adresse2"),
-        address3=soap.text(point, "adresse3"),
-        zip_code=soap.text(point, "codePostal"),
-        city=soap.text(point, "localite"),
-        country_code=country if len(country) == _ALPHA_2_LENGTH else _ALPHA_2.get(country, country_code),
+        **texts,
         max_weight_kg=_kilograms(soap.text(point, "poidsMaxi")),
         is_open=soap.is_true(point, "actif", otherwise=True),
         closures=tuple(_closures(point)),
         kind=LOCKER if hours is None else "relay",
-        type_code=soap.text(point, "typeDePoint"),
         latitude=degrees(soap.text(point, "coordGeolocalisationLatitude")),
         longitude=degrees(soap.text(point, "coordGeolocalisationLongitude")),
         distance_m=int(distance_m) if has_distance and _METRES.fullmatch(distance_m) else None,

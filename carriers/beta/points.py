@@ -14,7 +14,7 @@ from carriers.errors import CarrierUnavailable, PickupPointRejected
 from carriers.http.transport import Answer, UnreadableError
 from carriers.itinerary import shipping_day
 from carriers.pickup_points import FIELD as POINT
-from carriers.pickup_points import PointQuery, Span, degrees, joined
+from carriers.pickup_points import TEXTS, PointQuery, Span, degrees, joined
 from carriers.products import PARIS
 from carriers.redaction import Redactor
 from carriers.refusals import Refusals
@@ -34,6 +34,7 @@ WEEKDAYS: Final = ("Lundi", "Mardi", "Mercredi", "Jeudi", "Vendredi", "Samedi", 
 LANGUAGE: Final = "FR"
 MAX_POINTS: Final = 200  # of a search's answer
 GRAMS: Final = 1000
+NETWORK: Final = {"network": "reseau"}
 UNKNOWN: Final = "124"  # the code of a wrong id
 PICKUP_POINT_CODE: Final = re.compile(r"[0-9]{6}")
 _CLEANER: Final = Redactor(Credentials())  # JSON may have characters that no database keeps
@@ -165,26 +166,14 @@ def _checked(answer: Answer, refusals: Refusals = POINT_REFUSALS) -> Mapping[str
 
 
 def _point(point: Record, country_code: str, day: date) -> PickupPoint:
-
-    def text(name: str) -> str:
-        return _CLEANER.text(string_of(point, name))
-
+    texts: Json = {name: _CLEANER.text(string_of(point, theirs)) for name, theirs in (TEXTS | NETWORK).items()}
     distance_m = integer_of(point.get("distanceEnMetre"))
     found = PickupPoint(
-        code=text("identifiant"),
-        name=text("nom"),
-        address1=text("adresse1"),
-        address2=text("adresse2"),
-        address3=text("adresse3"),
-        zip_code=text("codePostal"),
-        city=text("localite"),
-        country_code=text("codePays") or country_code,
-        network=text("reseau"),
+        **texts | {"country_code": texts["country_code"] or country_code},
         max_weight_kg=_kilograms(point.get("poidsMaxi")),
         is_open=point.get("congesTotal") not in (True, "true"),
         closures=tuple(_closures(point)),
-        kind=KINDS.get(text("typeDePoint"), "relay"),
-        type_code=text("typeDePoint"),
+        kind=KINDS.get(texts["type_code"], "relay"),
         latitude=degrees(str(point.get("latitude"))),
         longitude=degrees(str(point.get("longitude"))),
         distance_m=None if distance_m is None or distance_m < 0 else distance_m,
