@@ -1,7 +1,7 @@
 """beta's customs declaration (CN23): the articles and all else that a parcel's message holds because of customs."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
@@ -198,42 +198,37 @@ def _summary(items: Sequence[CustomsItem]) -> str:
 
 def _fields(shipment: Shipment, customs: Customs) -> list[Json]:
     """Return each parcel's key-value fields; raises RequestRejected for those that are missing."""
-    is_paid = is_ddp(shipment)
-    eori, _, _, *sides = all_of(
+    sides = [_sides(package) if is_ddp(shipment) else {} for package in shipment.packages]
+    eori, *_ = all_of(
         lambda: _eori(shipment, customs),
-        lambda: _check_province(shipment.recipient),
-        lambda: _check_tariff_numbers(customs),
-        *(partial(_sides, package, index) for index, package in enumerate(shipment.packages) if is_paid),
+        *(partial(_require, value, path, problem) for value, path, problem in _needed(shipment, customs, sides)),
     )
-    return [eori | side for side in sides] if is_paid else [eori] * len(shipment.packages)
+    return [({"EORI": eori} if eori else {}) | {name.upper(): str(cm) for name, cm in each.items()} for each in sides]
 
 
-def _eori(shipment: Shipment, customs: Customs) -> Json:
+def _needed(shipment: Shipment, customs: Customs, sides: Sequence[Json]) -> Iterator[tuple[object, str, str]]:
+    """Yield what may not be missing: value, path, and the words of the refusal."""
+    recipient = shipment.recipient
+    if recipient.country_code in WITH_PROVINCES:
+        problem = f"is required for {recipient.country_code}: the two letters of the state or province"
+        yield recipient.province_code, f"{RECIPIENT}.provinceCode", problem
+    for index, item in enumerate(customs.items):
+        yield item.hs_code, f"customs.items[{index}].hsCode", "is required: 6, 8 or 10 digits"
+    for index, of_parcel in enumerate(sides):
+        yield from ((side_cm, f"parcels[{index}].{name}", _BY_SENDER) for name, side_cm in of_parcel.items())
+
+
+def _eori(shipment: Shipment, customs: Customs) -> str:
     number = _plain(customs.eori, "customs.eori", EORI_LENGTH).upper()
     country_code = shipment.recipient.country_code
     if country_code in EORI_REQUIRED or is_ddp(shipment):
         problem = f"is required for {country_code}: the sender's number at the customs of the European Union"
         _require(number, "customs.eori", problem)
-    return {"EORI": number} if number else {}
+    return number
 
 
-def _check_province(recipient: Party) -> Json:
-    if recipient.country_code in WITH_PROVINCES:
-        problem = f"is required for {recipient.country_code}: the two letters of the state or province"
-        _require(recipient.province_code, f"{RECIPIENT}.provinceCode", problem)
-    return {}
-
-
-def _check_tariff_numbers(customs: Customs) -> Json:
-    problem, items = "is required: 6, 8 or 10 digits", enumerate(customs.items)
-    all_of(*(partial(_require, item.hs_code, f"customs.items[{index}].hsCode", problem) for index, item in items))
-    return {}
-
-
-def _sides(package: Package, index: int) -> Json:
-    sides = {"length": package.length_cm, "width": package.width_cm, "height": package.height_cm}
-    all_of(*(partial(_require, side_cm, f"parcels[{index}].{name}", _BY_SENDER) for name, side_cm in sides.items()))
-    return {name.upper(): str(side_cm) for name, side_cm in sides.items()}
+def _sides(package: Package) -> Json:
+    return {"length": package.length_cm, "width": package.width_cm, "height": package.height_cm}
 
 
 def _require(value: object, path: str, problem: str) -> None:
