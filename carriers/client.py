@@ -108,8 +108,9 @@ class Client(ABC):
     services: ClassVar[tuple[Service, ...]]  # the first is what the client is for
 
     def __init__(self, limits: Limits, transport: Transport, observer: Observer | None = None) -> None:
+        facts = self.name, limits.failure_threshold, limits.reset_timeout_s
         self.circuit_breakers: Mapping[Service, CircuitBreaker] = {
-            service: self._breaker(service, limits) for service in self.services
+            service: CircuitBreaker(*facts, partial(self._circuit_changed, service)) for service in self.services
         }
         self._timeout_s = limits.timeout_s
         self._transport = transport
@@ -119,10 +120,6 @@ class Client(ABC):
     def circuit_breaker(self) -> CircuitBreaker:
         """That of the first service."""
         return self.circuit_breakers[self.services[0]]
-
-    def _breaker(self, service: Service, limits: Limits) -> CircuitBreaker:
-        changed = partial(self._circuit_changed, service)
-        return CircuitBreaker(self.name, limits.failure_threshold, limits.reset_timeout_s, changed)
 
     @contextmanager
     def _call(

@@ -118,13 +118,14 @@ class Meaning(NamedTuple):
 
 def read_meanings(carrier: str) -> dict[str, Meaning]:
     """Return a carrier's table of event codes."""
-    return {row["code"]: _meaning(row) for row in rows_of(f"{carrier}/event_codes.csv")}
-
-
-def _meaning(row: Mapping[str, str]) -> Meaning:
-    status = Status(row["status"]) if row["status"] else None
-    texts = (row.get("texts") or "").split("|")
-    return Meaning((row.get("meaning") or "").capitalize(), tuple(texts), status)
+    return {
+        row["code"]: Meaning(
+            (row.get("meaning") or "").capitalize(),
+            tuple((row.get("texts") or "").split("|")),
+            Status(row["status"]) if row["status"] else None,
+        )
+        for row in rows_of(f"{carrier}/event_codes.csv")
+    }
 
 
 def statuses_of(table: Mapping[str, Meaning]) -> Codes:

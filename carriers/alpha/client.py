@@ -29,6 +29,7 @@ from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, Pi
 from carriers.http import soap
 from carriers.http.connections import Deadline
 from carriers.http.transport import Answer, Request, UnreadableError
+from carriers.itinerary import destination
 from carriers.pickup_points import PointQuery
 from carriers.redaction import Redactor
 from carriers.shipment import DEFAULT_FORMAT, Credentials, PickupPoint, PurchasedLabel, Shipment
@@ -94,8 +95,10 @@ class Alpha(Carrier):
     def _try_at_carrier(
         self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
     ) -> None:
-        body, redactor = quickcost.trial_message(shipment, credentials, point), Redactor(credentials, shipment)
-        quickcost.check_sold(shipment, self._products_sold(body, credentials, redactor, deadline))
+        heaviest_kg, to = max(package.weight_kg for package in shipment.packages), destination(shipment, point)
+        body = quickcost.products_message(shipment.sender, to, credentials, heaviest_kg)
+        sold = self._products_sold(body, credentials, Redactor(credentials, shipment), deadline)
+        quickcost.check_sold(shipment, sold)
 
     def _delivery_day(
         self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline

@@ -52,19 +52,18 @@ def contract(credentials: Credentials) -> tuple[tuple[str, str], tuple[str, str]
 
 def sender(party: Party) -> Values:
     """Return the sender's values; raises Rejected for one that cannot be printed."""
-    names, address, contact = all_of(
-        lambda: _names(party, SENDER), lambda: _address(party, SENDER), lambda: _contact(party, SENDER)
-    )
-    return {**names, **address, **contact, "Civility": CIVILITY, "PreAlert": NOTIFY_NOBODY}
+    return _values(party, SENDER) | {"Civility": CIVILITY}
 
 
 def recipient(party: Party) -> Fields:
     """Return a recipient's fields; raises Rejected for one that cannot be printed."""
-    names, address, contact = all_of(
-        lambda: _names(party, RECIPIENT), lambda: _address(party, RECIPIENT), lambda: _contact(party, RECIPIENT)
-    )
-    extra = {"PreAlert": NOTIFY_NOBODY, "Type": PROFESSIONAL if "Name2" in names else PRIVATE}
-    return in_order("recipient", {**names, **address, **contact, **extra})
+    values = _values(party, RECIPIENT)
+    return in_order("recipient", values | {"Type": PROFESSIONAL if "Name2" in values else PRIVATE})
+
+
+def _values(party: Party, path: str) -> dict[str, str]:
+    parts = all_of(lambda: _names(party, path), lambda: _address(party, path), lambda: _contact(party, path))
+    return {name: value for part in parts for name, value in part.items()} | {"PreAlert": NOTIFY_NOBODY}
 
 
 def recipient_at(point: PickupPoint | None, party: Party, *, is_phone_required: bool, is_relay_europe: bool) -> Fields:

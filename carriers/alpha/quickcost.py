@@ -90,12 +90,6 @@ def _routes(shipment: Shipment) -> list[Route]:
     return [route_of(shipment, product, package) for package in shipment.packages]
 
 
-def trial_message(shipment: Shipment, credentials: Credentials, point: PickupPoint | None) -> bytes:
-    """Return the request for the products that take the heaviest parcel to its destination."""
-    heaviest_kg = max(package.weight_kg for package in shipment.packages)
-    return products_message(shipment.sender, destination(shipment, point), credentials, heaviest_kg)
-
-
 def check_sold(shipment: Shipment, codes: AbstractSet[str]) -> None:
     """Raise ProductNotInContract unless the product is among those that are sold for the destination."""
     if not {route.carrier_code for route in _routes(shipment)} <= codes:
