@@ -6,9 +6,8 @@ import os
 import signal
 import sys
 
+from django.core.management import execute_from_command_line
 from environs import EnvError
-
-from config.management.help import ServiceManagementUtility
 
 
 def main() -> None:
@@ -18,7 +17,7 @@ def main() -> None:
         if any("\ud800" <= char <= "\udfff" for char in argument):  # Python's stand-in for a byte it can't decode
             sys.exit(f"Not started: argument {position} is not valid UTF-8")
     try:
-        ServiceManagementUtility(sys.argv).execute()
+        execute_from_command_line(sys.argv)
     except EnvError as error:
         sys.exit(f"Not started: {in_words(error)}")
     except KeyboardInterrupt:
