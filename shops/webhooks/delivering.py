@@ -4,17 +4,15 @@ The end of each attempt is written down: delivered, to be tried again, or a dead
 """
 
 import logging
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import datetime, timedelta
 from time import sleep
-from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import Case, F, OuterRef, QuerySet, Subquery, Value, When
+from django.db.models import OuterRef, Subquery
 
-from shops.db import clock
+from shops.db import bulk, clock
 from shops.webhooks import endpoints
 from shops.webhooks.claims import Claim, claim
 from shops.webhooks.metrics import ATTEMPTS, DELIVERED
@@ -34,6 +32,10 @@ GATHER_S = 0.05
 SLOW_S = 1.0
 # An endpoint that works again gets what waits; an event that it alone refuses is not tried at each success of others.
 RECOVERY_SPACING = timedelta(minutes=1)
+ATTEMPT_FIELDS = (
+    *("state", "attempts", "due_at", "leased_until"),
+    *("last_attempt_at", "last_status", "last_reason", "last_duration_ms"),
+)
 logger = logging.getLogger("webhooks.delivery")
 
 
@@ -81,55 +83,29 @@ def record(outcomes: Iterable[Outcome]) -> None:
         return
     with transaction.atomic():
         now = clock.now()
-        own = [by_lease[lease] for lease in leases(row for row, _ in by_lease) if lease in by_lease]
-        record_successes([outcome for outcome in own if not outcome.reason], now)
-        for outcome in own:
-            if outcome.reason:
-                record_failure(outcome, now)
+        # In order, so that two processes do not deadlock.
+        rows = queued().filter(id__in=[row_id for row_id, _ in by_lease]).order_by("id").select_for_update()
+        ended = {row: by_lease[lease] for row in rows if (lease := (row.id, row.leased_until)) in by_lease}
+        for row, outcome in ended.items():
+            end_attempt(row, outcome, now)
+        bulk.save(list(ended), ATTEMPT_FIELDS)
+        own = list(ended.values())
         release_next(own, now)
         record_health(own, now)
     for outcome in own:
         announce(outcome)
 
 
-def leases(ids: Iterable[int]) -> QuerySet[Any, Any]:
-    """Lock queued rows, in order so that two processes do not deadlock; return the end of each one's lease."""
-    rows = queued().filter(id__in=list(ids)).order_by("id").select_for_update()
-    return rows.values_list("id", "leased_until")
-
-
-def record_successes(outcomes: Iterable[Outcome], now: datetime) -> None:
-    """Write attempts that succeeded into their rows, those with one status at a time."""
-    by_status = defaultdict(list)
-    for outcome in outcomes:
-        by_status[outcome.status].append(outcome)
-    for status, same in by_status.items():
-        durations = [When(id=each.claim.delivery.id, then=Value(each.duration_ms)) for each in same]
-        WebhookDelivery.objects.filter(id__in=[each.claim.delivery.id for each in same]).update(
-            state=DeliveryState.DELIVERED,
-            attempts=F("attempts") + 1,
-            leased_until=None,
-            last_attempt_at=now,
-            last_status=status,
-            last_reason="",
-            last_duration_ms=Case(*durations),
-        )
-
-
-def record_failure(outcome: Outcome, now: datetime) -> None:
-    """Write an attempt that failed into its row: it is tried again, or a dead letter."""
-    delivery = outcome.claim.delivery
-    pause = pause_after(delivery.attempts + 1)
-    WebhookDelivery.objects.filter(id=delivery.id).update(
-        state=DeliveryState.DEAD if pause is None else DeliveryState.QUEUED,
-        attempts=F("attempts") + 1,
-        due_at=now + pause if pause else now,
-        leased_until=None,
-        last_attempt_at=now,
-        last_status=outcome.status,
-        last_reason=outcome.reason,
-        last_duration_ms=outcome.duration_ms,
-    )
+def end_attempt(row: WebhookDelivery, outcome: Outcome, now: datetime) -> None:
+    """Set what an attempt makes of its row: delivered, to be tried again, or a dead letter."""
+    row.attempts += 1
+    row.state = DeliveryState.DELIVERED
+    if outcome.reason:
+        pause = pause_after(row.attempts)
+        row.state = DeliveryState.QUEUED if pause else DeliveryState.DEAD
+        row.due_at = now + pause if pause else now
+    row.leased_until, row.last_attempt_at = None, now
+    row.last_status, row.last_reason, row.last_duration_ms = outcome.status, outcome.reason, outcome.duration_ms
 
 
 def release_next(outcomes: Iterable[Outcome], now: datetime) -> None:
