@@ -5,7 +5,6 @@ the transactions' ids, as far as all of them are over; what comes later is told 
 has one writer, and all its events the id 0: there the rows' own order is that of the commits.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
 
@@ -45,32 +44,20 @@ class FirstToCome(FirstRunning):
     of_snapshot = "pg_snapshot_xmax"
 
 
-@dataclass(frozen=True)
-class Feed:
-    """Some of a shop's events, the place to go on from, and whether there are more by now."""
-
-    events: list[WebhookEvent]
-    next: str
-    has_more: bool
-
-
-def read(*, shop_id: str, after: Place | None, event_type: str, limit: int) -> Feed:
-    """Return the events after a place: all that are kept after an empty one, none after None; raise ApiError."""
+def answer(*, shop_id: str, after: Place | None, limit: int, **of_type: str) -> dict[str, Any]:
+    """Return the body with the events after a place: all kept after an empty one, none after None; raise ApiError."""
     rows = WebhookEvent.objects.for_shop(shop_id)
-    scope = scope_of(shop_id)
     last = last_of(rows)
     behind = Q() if after is None else start(rows, after)
-    if after is None or last is None:
-        return Feed([], signed(end(last), scope), has_more=False)
-    until = Q(transaction_id__lt=last.transaction_id) | Q(id__lte=last.id)
-    of_type = {"type": event_type} if event_type else {}
-    wanted = rows.filter(behind, until, transaction_id__lte=last.transaction_id, **of_type)
-    found = list(wanted.order_by("transaction_id", "id")[: limit + 1])
-    if len(found) > limit:
-        shown = found[:limit]
-        place = [shown[-1].message_id, *[shown[-1].created_at.isoformat()] * 2]
-        return Feed(shown, signed(place, scope), has_more=True)
-    return Feed(found, signed(end(last), scope), has_more=False)
+    found: list[WebhookEvent] = []
+    if after is not None and last is not None:
+        until = Q(transaction_id__lt=last.transaction_id) | Q(id__lte=last.id)
+        wanted = rows.filter(behind, until, transaction_id__lte=last.transaction_id, **of_type)
+        found = list(wanted.order_by("transaction_id", "id")[: limit + 1])
+    shown, has_more = found[:limit], len(found) > limit
+    place = [shown[-1].message_id, *[shown[-1].created_at.isoformat()] * 2] if has_more else end(last)
+    data = [{"id": each.message_id, **each.body} for each in shown]
+    return {"data": data, "next": signed(place, scope_of(shop_id)), "hasMore": has_more}
 
 
 def last_of(rows: WebhookEventQuerySet) -> WebhookEvent | None:

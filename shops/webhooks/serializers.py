@@ -31,7 +31,7 @@ class PlaceParameter(TextParameter):
     """A place in the events of the shop that asks, or `now`."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """Return the place as `feed.read` takes it."""
+        """Return the place as `feed.answer` takes it."""
         after = super().to_internal_value(data)
         return None if after == feed.NOW else feed.checked_place(after, self.context["shop_id"])
 

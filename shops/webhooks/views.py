@@ -42,15 +42,8 @@ class EventViewSet(GenericViewSet[WebhookEvent]):
 
     def index(self, request: Request) -> Response:
         shop_id = str(request.user.pk)
-        query = read_query(request, EventQuerySerializer, shop_id=shop_id)
-        found = feed.read(
-            shop_id=shop_id,
-            after=query.get("after", []),
-            event_type=query.get("type", ""),
-            limit=query["limit"],
-        )
-        data = [{"id": each.message_id, **each.body} for each in found.events]
-        return Response({"data": data, "next": found.next, "hasMore": found.has_more})
+        query = {"after": []} | read_query(request, EventQuerySerializer, shop_id=shop_id)
+        return Response(feed.answer(shop_id=shop_id, **query))
 
 
 class WebhookViewSet(GenericViewSet[WebhookEndpoint]):

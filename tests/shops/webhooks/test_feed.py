@@ -215,9 +215,9 @@ def test_many_writers_at_once_and_a_reader_beside_them_skip_and_double_nothing(o
         seen: list[str] = []
         place: Sequence[str] = []
         while len(seen) < writers * each_writes:
-            found = feed.read(shop_id=own.shop.id, after=place, event_type="", limit=7)
-            seen += [each.subject for each in found.events]
-            place = feed.checked_place(found.next, own.shop.id)
+            found = feed.answer(shop_id=own.shop.id, after=place, limit=7)
+            seen += [each["data"]["id"] for each in found["data"]]
+            place = feed.checked_place(found["next"], own.shop.id)
         return seen
 
     with Threads(writers + 1) as pool:
