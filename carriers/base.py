@@ -220,7 +220,7 @@ class Carrier(Client):
         """Return the PDF of an existing label, all its parcels in it."""
         raise CarrierUnavailable(self.name, "it cannot be asked")
 
-    def cancel(self, tracking_number: str, credentials: Credentials) -> None:
+    def cancel(self, tracking_number: str, credentials: Credentials, deadline: Deadline | None = None) -> None:
         """Cancel one parcel at the carrier; raises CancellationRefused or another CarrierError.
 
         One that does not bill unused labels (`bills_unused_labels`) is not asked.

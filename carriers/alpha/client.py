@@ -131,10 +131,11 @@ class Alpha(Carrier):
             request, credentials, lambda answer: pdf_of(success_of(answer), "skybill"), service=Service.REPRINTS
         )
 
-    def cancel(self, tracking_number: str, credentials: Credentials) -> None:
+    def cancel(self, tracking_number: str, credentials: Credentials, deadline: Deadline | None = None) -> None:
         """Cancel one parcel; raises CancellationRefused, or OutcomeUnknown if it may be cancelled."""
-        asked, read = ("skybillNumber", tracking_number), partial(success_of, refusals=CANCELLATION_REFUSALS)
-        self._ask_tracking(CANCEL, credentials, read, asked, unanswered_error=OutcomeUnknown)
+        read = partial(success_of, refusals=CANCELLATION_REFUSALS)
+        asked, error = ("skybillNumber", tracking_number), OutcomeUnknown
+        self._ask_tracking(CANCEL, credentials, read, asked, deadline=deadline, unanswered_error=error)
 
     def proof_of_delivery(self, tracking_number: str, credentials: Credentials) -> bytes | None:
         """Ask the tracking service for the proof as a PDF."""
@@ -155,12 +156,13 @@ class Alpha(Carrier):
         credentials: Credentials,
         read: Callable[[Answer], T],
         *asked: tuple[str, str],
+        deadline: Deadline | None = None,
         unanswered_error: type[CarrierError] = CarrierUnavailable,
     ) -> T:
         fields = (*contract(credentials), ("language", LANGUAGE), *asked)
         body = soap.query(operation, TRACKING_NAMESPACE, fields)
         request = query(operation, self._url("tracking_url"), body, Redactor(credentials), unanswered_error)
-        return self._ask(request, credentials, read, service=Service.CANCELLATION)
+        return self._ask(request, credentials, read, deadline, service=Service.CANCELLATION)
 
     def _search_points(self, near: PointQuery, credentials: Credentials, deadline: Deadline) -> list[PickupPoint]:
         operation, redactor = points.search_operation(near.carrier_code), Redactor(credentials, personal=near.words)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext, gettext_noop
 
 from carriers import CARRIERS
@@ -16,8 +17,8 @@ from carriers.client import Service
 from carriers.errors import CancellationRefused, CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown
 from labels.lifecycle import parcels
 from labels.lifecycle.db_retry import with_db_retry
-from labels.lifecycle.leases import hold
-from labels.lifecycle.outcomes import unique
+from labels.lifecycle.leases import begin_call, hold, own
+from labels.lifecycle.outcomes import see_surplus, unique
 from labels.lifecycle.states import Event, move
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel, lease
 from shops.contracts.accounts import FORMER_ACCOUNTS_KEPT, UnknownAccountError
@@ -118,11 +119,11 @@ def conversation_if_billed(label: ShippingLabel) -> AbstractContextManager[Conve
 
 def begin(label: ShippingLabel) -> ShippingLabel:
     """Commit the request, on record, before the carrier is asked: the shop can't retrieve the label from now on."""
-    latest: ShippingLabel = ShippingLabel.objects.row_of(label).get()
-    if latest.state == LabelState.GENERATED and parcels.handed_in(latest):
-        raise kept_as_bought(label, HANDED_IN, reason=HANDED_IN)
-    facts = {"cancel_requested_at": clock.now(), "leased_until": lease(), "ask_again_at": None}
     with transaction.atomic():
+        latest: ShippingLabel = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).get()
+        if latest.state == LabelState.GENERATED and parcels.handed_in(latest):
+            raise kept_as_bought(label, HANDED_IN, reason=HANDED_IN)
+        facts = {"cancel_requested_at": clock.now(), "leased_until": lease(), "ask_again_at": None}
         is_begun = move(latest, Event.CANCEL_ASKED, **facts)
         if is_begun:
             record(Action.CHANGED, latest, note="Asked to cancel.")
@@ -176,16 +177,26 @@ def perform(label: ShippingLabel, talk: Conversation | None, *, is_first: bool =
 
 
 def kept(label: ShippingLabel, event: Event, problem: str, failure: CarrierError | None = None) -> CancelError:
-    """Return the error, after the label is bought again, unless some of its parcels are cancelled or may be."""
+    """Return the error, after the label is bought again, unless some of its parcels are cancelled or may be.
+
+    They may be where this process has lost the lease: another one works on it, or a next cancellation.
+    """
     if not label.is_cancelled_in_part:
-        end(label, event, cancel_requested_at=None, ask_again_at=None)
+        is_held = Q(leased_until=label.leased_until)
+        end(label, event, is_held, cancel_requested_at=None, ask_again_at=None)
     return kept_as_bought(label, problem, failure, reason=problem)
 
 
-def end(label: ShippingLabel, event: Event, **facts: None) -> None:
+def end(label: ShippingLabel, event: Event, *guards: Q, **facts: None) -> None:
     """Write how a cancellation went on, unless a person has decided it meanwhile."""
     before = label.state
-    if with_db_retry(lambda: move(label, event, **facts)):
+
+    @transaction.atomic
+    def write() -> bool:
+        see_surplus(label)
+        return move(label, event, *guards, **facts)
+
+    if with_db_retry(write):
         logger.info("label cancellation went on", extra={"label": label.id, "state": label.state})
     else:
         label.state = before
@@ -210,9 +221,8 @@ def begin_for_found(label: ShippingLabel) -> bool:
     False where this process has lost the lease.
     """
     requested_at = label.cancel_requested_at or clock.now()
-    own = ShippingLabel.objects.row_of(label).filter(state=label.state, leased_until=label.leased_until)
     label.cancel_requested_at = requested_at
-    return bool(own.update(cancel_requested_at=requested_at))
+    return bool(own(label).update(cancel_requested_at=requested_at))
 
 
 def cancel_parcels(label: ShippingLabel, talk: Conversation, numbers: Sequence[str]) -> list[CarrierError]:
@@ -226,7 +236,7 @@ def cancel_parcels(label: ShippingLabel, talk: Conversation, numbers: Sequence[s
         if number in label.cancelled_numbers:
             continue
         try:
-            talk.carrier.cancel(number, talk.credentials)
+            talk.carrier.cancel(number, talk.credentials, begin_call(label))
         except CarrierError as error:
             logger.warning("parcel not cancelled", extra={"label": label.id, "number": number, "reason": error.code})
             failures.append(error)
@@ -239,15 +249,13 @@ def cancel_parcels(label: ShippingLabel, talk: Conversation, numbers: Sequence[s
 
 
 def record_cancelled(label: ShippingLabel, number: str) -> None:
-    """Record that a parcel is cancelled, beside what others cancel, and renew the lease: a hundred take a while."""
-    label.leased_until = lease()
+    """Record that a parcel is cancelled, beside what others cancel."""
 
     @transaction.atomic
     def write() -> None:
         row = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).only("cancelled_numbers").first()
         label.cancelled_numbers = unique((row or label).cancelled_numbers, [number])
-        facts = {"cancelled_numbers": label.cancelled_numbers, "leased_until": label.leased_until}
-        ShippingLabel.objects.row_of(label).update(**facts)
+        ShippingLabel.objects.row_of(label).update(cancelled_numbers=label.cancelled_numbers)
         parcels.release_numbers(label, {number})
 
     with_db_retry(write)

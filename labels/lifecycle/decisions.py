@@ -226,7 +226,8 @@ def end_cancellation(
     """Write a decision about a label in cancellation, which is kept without those `lost`; raise NotOpenError."""
     is_seen = Q(cancelled_numbers=label.cancelled_numbers)
     with transaction.atomic():
-        if lost and ShippingLabel.objects.row_of(label).select_for_update().exists():
+        outcomes.see_surplus(label)
+        if lost:
             # Before its parcel is shown: an import locks in this order, too.
             parcels.release_numbers(label, lost, is_kept=True)
         if not move(label, event, is_free(), is_seen, **decided(decided_by), **facts):

@@ -3,9 +3,11 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Q, QuerySet
 
-from carriers.errors import CarrierError, OutcomeUnknown
+from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
+from carriers.http.connections import Deadline
 from labels.lifecycle.db_retry import with_db_retry
 from labels.lifecycle.outcomes import set_error
 from labels.lifecycle.states import Event, move
@@ -51,10 +53,31 @@ def hold(label: ShippingLabel, until: datetime | None = None) -> None:
         schedule(label, again_at)
 
 
+def begin_call(label: ShippingLabel) -> Deadline:
+    """Begin the deadline of a call about the label, and renew a lease that might end before it.
+
+    Raise CarrierUnavailable if this process has lost the lease, or others have settled the label meanwhile. The
+    deadline begins before the check: a process that is suspended after it finds its time over, and sends nothing.
+    """
+    deadline = Deadline(settings.CARRIER_TIMEOUT)
+    needed = timedelta(seconds=settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S / 2)
+    if clock.upper_bound_now() + needed > label.leased_until:
+        until = lease()
+        if not own(label).update(leased_until=until):
+            raise CarrierUnavailable(label.carrier_code, "the service was too slow to ask it")
+        label.leased_until = until
+    return deadline
+
+
+def own(label: ShippingLabel) -> QuerySet[ShippingLabel]:
+    """Return a query for the label's row, if this process has it still."""
+    rows = ShippingLabel.objects.row_of(label)
+    return rows.filter(state=label.state, leased_until=label.leased_until)
+
+
 def schedule(label: ShippingLabel, again_at: datetime | None, **facts: Any) -> None:
     """End the lease, and say when the label is taken up again, if this process still has it."""
-    own = ShippingLabel.objects.row_of(label).filter(state=label.state, leased_until=label.leased_until)
-    own.update(leased_until=clock.now(), ask_again_at=again_at, **facts)
+    own(label).update(leased_until=clock.now(), ask_again_at=again_at, **facts)
 
 
 def fail_own(label: ShippingLabel, event: Event, error: CarrierError, **facts: Any) -> None:

@@ -152,6 +152,12 @@ def save_late(label: ShippingLabel, numbers: Iterable[str]) -> str:
     return state
 
 
+def see_surplus(label: ShippingLabel) -> None:
+    """Lock the row, and read the surplus that came late, which the end of a cancellation takes up."""
+    rows = ShippingLabel.objects.row_of(label).select_for_update().values_list("surplus_numbers", flat=True)
+    label.surplus_numbers = next(iter(rows), label.surplus_numbers)
+
+
 def unique(*numbers: Iterable[str]) -> list[str]:
     """Return all numbers, each once, in their order."""
     return list(dict.fromkeys(number for some in numbers for number in some if number))

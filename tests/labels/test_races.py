@@ -14,7 +14,7 @@ from pytest_django.fixtures import Settings
 from carriers.errors import OutcomeUnknown
 from carriers.http.transport import UnreadableError
 from labels.idempotency import IdempotencyKey
-from labels.lifecycle import decisions, leases, purchase
+from labels.lifecycle import cancelling, decisions, leases, outcomes, parcels, purchase
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel, lease
 from labels.pdfs import storage, unmerged
@@ -26,9 +26,11 @@ from shops.contracts.clients import client
 from shops.db import clock
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.factories import PDF, LabelFactory
-from tests.labels.interruptions import KEY, buy_control, interrupt, pass_time
+from tests.labels.interruptions import CANCEL, KEY, buy_control, interrupt, pass_time
 from tests.labels.orders import PRODUCT, order, post, weighing
 from tests.labels.urls import fetch
+from tests.models.interruptions import Elsewhere
+from tests.models.label_carriers import make_one_more
 from tests.support.api import Caller
 from tests.support.paths import SHIPMENTS
 
@@ -244,12 +246,17 @@ def test_a_process_suspended_after_the_check_of_its_lease_sends_nothing(
     assert (sandbox.calls(), row().state) == (0, LabelState.FAILED)
 
 
-def adopt_meanwhile(number: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *, is_stored: bool) -> None:
-    """Let this process stand still past its lease, and a person adopt the second of two parcels, maybe unstored."""
-    person = User.objects.create_user("ada")
+def stand_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let this process stand still past its lease."""
     pass_time()
     later = timezone.now() + timedelta(minutes=2)
     monkeypatch.setattr("shops.db.clock.upper_bound_now", lambda: later)
+
+
+def adopt_meanwhile(number: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *, is_stored: bool) -> None:
+    """Let this process stand still past its lease, and a person adopt the second of two parcels, maybe unstored."""
+    person = User.objects.create_user("ada")
+    stand_still(monkeypatch)
     if not is_stored:
         folder.rename(folder.with_name("away"))
         folder.write_text("in the way")
@@ -418,3 +425,102 @@ def test_an_answer_after_the_lease_writes_a_row_again_that_vanished(
     monkeypatch.setattr(carrier, "create_label", slowly)
     assert post(buyer, order(), key=KEY).json()["id"] == row().id
     assert (row().state, row().idempotency_key) == (LabelState.GENERATED, KEY)
+
+
+# --- Cancellations ---
+
+
+@pytest.mark.parametrize("moment", ["it has begun", "it has checked its lease", "a parcel is cancelled"])
+def test_a_suspended_cancellation_cancels_nothing_of_a_label_that_staff_kept(
+    moment: str, buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They look at the carrier's portal when the lease is over, and keep what is not cancelled there."""
+    assert post(buyer, order(parcels=weighing(1, 2)), key=KEY).status_code == 201
+    carrier, made = client("alpha", is_test=False), sandbox.made()
+    begin, cancel = cancelling.begin, carrier.cancel
+
+    def come_to(reached: str) -> None:
+        if reached == moment:
+            monkeypatch.setattr(carrier, "cancel", cancel)
+            suspended(120, monkeypatch)
+            stand_still(monkeypatch)
+            gone = [parcel.tracking_number for parcel in made if sandbox.is_cancelled(parcel)]
+            decisions.keep(label=row(), cancelled=gone, decided_by=User.objects.create_user("ada"))
+
+    def beginning(label: ShippingLabel) -> ShippingLabel:
+        begun = begin(label)
+        come_to("it has begun")
+        return begun
+
+    def slowly(*args: Any) -> None:
+        come_to("it has checked its lease")
+        cancel(*args)
+        come_to("a parcel is cancelled")
+
+    monkeypatch.setattr(cancelling, "begin", beginning)
+    monkeypatch.setattr(carrier, "cancel", slowly)
+    answer = buyer.request("POST", f"{SHIPMENTS}/{row().id}/cancel")
+    kept = [parcel.tracking_number for parcel in made if not sandbox.is_cancelled(parcel)]
+    assert (row().state, row().tracking_numbers) == (LabelState.GENERATED, kept)
+    if len(kept) == len(made):
+        assert_coded(answer, 502, "ALPHA_UNAVAILABLE")
+
+
+def test_a_suspended_cancellation_does_not_end_the_next_one(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert post(buyer, order(), key=KEY).status_code == 201
+    begin = cancelling.begin
+
+    def beginning(label: ShippingLabel) -> ShippingLabel:
+        begun = begin(label)
+        stand_still(monkeypatch)
+        decisions.keep(label=row(), decided_by=User.objects.create_user("ada"))
+        begin(row())
+        return begun
+
+    monkeypatch.setattr(cancelling, "begin", beginning)
+    answer = buyer.request("POST", f"{SHIPMENTS}/{row().id}/cancel")
+    assert (answer.json()["status"], row().state) == ("cancelling", LabelState.CANCELLING)
+
+
+@pytest.mark.parametrize("moment", ["it begins", "the carrier is asked"])
+def test_a_parcel_that_comes_to_light_during_a_cancellation_is_cancelled_too(
+    moment: str, buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the process that bought it had to wait for the cancellation or not."""
+    assert post(buyer, order(), key=KEY).status_code == 201
+    label, carrier = row(), client("alpha", is_test=False)
+    make_one_more(sandbox, sandbox.made()[0])
+    late = Elsewhere(lambda: outcomes.save_late(label, [sandbox.made()[1].tracking_number]))
+    handed_in, cancel = parcels.handed_in, carrier.cancel
+
+    def begins(latest: ShippingLabel) -> set[str]:
+        if moment == "it begins":
+            late.begin()
+        return handed_in(latest)
+
+    def asks(*args: Any) -> None:
+        if moment == "the carrier is asked":
+            late.begin()
+        late.join()
+        monkeypatch.setattr(carrier, "cancel", cancel)
+        cancel(*args)
+
+    monkeypatch.setattr(parcels, "handed_in", begins)
+    monkeypatch.setattr(carrier, "cancel", asks)
+    assert cancelling.cancel(label).state == LabelState.CANCELLED
+    reconcile()
+    assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made()] == [True, True]
+
+
+def test_staff_who_end_a_cancellation_see_a_parcel_that_came_to_light_since(buyer: Caller, sandbox: Sandbox) -> None:
+    assert post(buyer, order(), key=KEY).status_code == 201
+    sandbox.arm("2", count=1, operation=CANCEL)
+    cancelling.cancel(row())
+    read = row()
+    make_one_more(sandbox, sandbox.made()[0])
+    outcomes.save_late(read, [sandbox.made()[1].tracking_number])
+    decisions.keep(label=read, decided_by=User.objects.create_user("ada"))
+    reconcile()
+    assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made()] == [False, True]
