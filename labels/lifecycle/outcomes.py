@@ -133,21 +133,22 @@ def join(label: ShippingLabel, numbers: Iterable[str]) -> None:
 def save_late(label: ShippingLabel, numbers: Iterable[str]) -> str:
     """Add numbers to a row that others have settled, and let the reconciliation cancel them at once; return its state.
 
-    Beside a label's own they are surplus, which the end of its cancellation, if there is one, takes up.
+    Beside a label's own they are surplus, which the end of its cancellation, if there is one, takes up. Who works on
+    the row has not seen them: its lease stays as long, and is not that process's any more.
     """
     row = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).get()
     state: str = row.state
     new = [number for number in unique(numbers) if number not in {*row.tracking_numbers, *row.surplus_numbers}]
     if not new:
         return state
-    now = clock.now()
+    now, leased_until = clock.now(), row.leased_until + timedelta(microseconds=1)
     if state in {LabelState.RECEIVED, *STORED}:
-        again = {} if state in IN_CANCELLATION else {"ask_again_at": now}
+        again = {} if state in IN_CANCELLATION else {"ask_again_at": now, "leased_until": leased_until}
         ShippingLabel.objects.row_of(label).update(surplus_numbers=[*row.surplus_numbers, *new], **again)
         return state
     known = [*row.tracking_numbers, *new]
     facts = {"cancel_requested_at": row.cancel_requested_at or now, "ask_again_at": now}
-    if not move(row, Event.ANSWERED_LATE, tracking_numbers=known, **facts):
+    if not move(row, Event.ANSWERED_LATE, tracking_numbers=known, leased_until=leased_until, **facts):
         ShippingLabel.objects.row_of(label).update(tracking_numbers=known, **facts)
     return state
 

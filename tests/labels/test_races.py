@@ -524,3 +524,31 @@ def test_staff_who_end_a_cancellation_see_a_parcel_that_came_to_light_since(buye
     decisions.keep(label=read, decided_by=User.objects.create_user("ada"))
     reconcile()
     assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made()] == [False, True]
+
+
+def test_a_parcel_that_comes_to_light_during_the_last_question_about_a_failed_order_is_cancelled(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that asks has not seen it, and can't end the matter any more."""
+    assert post(buyer, order(), key=KEY).status_code == 201
+    made = sandbox.made()
+    Parcel.objects.all().delete()
+    ShippingLabel.objects.update(
+        state=LabelState.FAILED, idempotency_key=None, tracking_numbers=[], reservation_number="", ask_again_at=lease()
+    )
+    buy_control(buyer)
+    pass_time(90_000)
+    carrier = client("alpha", is_test=False)
+
+    def finds_nothing_of_it(label_id: str, *_: Any) -> tuple[str, ...]:
+        if label_id != row().id:
+            return ("XY000000001FR",)
+        outcomes.save_late(row(), [parcel.tracking_number for parcel in made])
+        return ()
+
+    monkeypatch.setattr(carrier, "find_by_reference", finds_nothing_of_it)
+    reconcile()
+    pass_time()
+    monkeypatch.setattr(carrier, "find_by_reference", lambda *_: ())
+    reconcile()
+    assert sandbox.is_cancelled(made[0])
