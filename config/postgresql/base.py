@@ -24,6 +24,11 @@ RAISE_DURABILITY = """
     SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') IN ('off', 'local')
 """
+# A limit of the role's or the database's is for requests; one that is given to the command stays.
+LIFT_TIMEOUT = """
+    SELECT set_config('statement_timeout', '0', false) FROM pg_settings
+    WHERE name = 'statement_timeout' AND source <> 'client'
+"""
 # All statements behind one that waits for a table's lock wait too. An operator's own limit stays.
 LIMIT_LOCK_WAIT = "SELECT set_config('lock_timeout', '5s', true) WHERE current_setting('lock_timeout') = '0'"
 # A request reads little of large tables. Left alone, the planner joins all of them for a list that is capped.
@@ -104,6 +109,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().init_connection_state()
         assert self.connection is not None
         self.connection.execute(RAISE_DURABILITY, prepare=False)
+        if not self.is_serving and not self.settings_dict["OPTIONS"].get("pgbouncer"):
+            self.connection.execute(LIFT_TIMEOUT, prepare=False)
 
     def set_autocommit(self, autocommit: bool, *args: Any, **kwargs: Any) -> None:  # noqa: FBT001 - Django's signature
         """Leave it to the next connection, which begins so, if a transaction has lost this one.

@@ -207,6 +207,19 @@ def test_a_commands_statement_has_no_timeout(servers: list[Server], connect: Con
     assert value(connection, "SELECT 1 FROM pg_sleep(1.6)") == 1
 
 
+def test_a_roles_timeout_is_for_requests_and_not_for_commands(servers: list[Server], connect: Connect) -> None:
+    with psycopg.connect(servers[0].url, autocommit=True) as session:
+        session.execute("ALTER ROLE postgres SET statement_timeout = '1s'")
+        try:
+            assert value(connect(servers[0]), "SHOW statement_timeout") == "0"
+            own = connect(servers[0], query="options=-c%20statement_timeout=3s")
+            assert value(own, "SHOW statement_timeout") == "3s"
+            pooled = connect(servers[0], query="pgbouncer=true")  # what is set there is set for others too
+            assert value(pooled, "SHOW statement_timeout") == "1s"
+        finally:
+            session.execute("ALTER ROLE postgres RESET statement_timeout")
+
+
 def test_a_silent_database_times_out_and_all_its_connections_are_dropped(
     servers: list[Server], connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
