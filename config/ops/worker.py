@@ -26,7 +26,7 @@ from parcels.tracking.due import oldest_due_s
 from parcels.tracking.metrics import ASKED
 from parcels.tracking.refreshing import refresh
 from shops.db import pacing
-from shops.db.failures import reason
+from shops.db.failures import is_read_only, reason
 from shops.webhooks.delivering import POLL_S, deliver_due
 from shops.webhooks.metrics import ATTEMPTS, DELIVERED, queue
 
@@ -114,13 +114,12 @@ def run_until(task: Task, stop: Event) -> None:
         try:
             wait_s = run_if_due(task, stop)
             back_off_s = FIRST_BACK_OFF_S
-        except (OperationalError, InterfaceError) as error:
-            # In one line: it fails every task, for as long as the database is away.
-            extra = {"task": task.name, "reason": reason(error)}
-            logger.warning("task waits for the database", extra=extra)
-            wait_s, back_off_s = back_off_s, min(2 * back_off_s, LAST_BACK_OFF_S)
-        except Exception:
-            logger.exception("task failed", extra={"task": task.name})
+        except Exception as error:
+            if isinstance(error, OperationalError | InterfaceError) or is_read_only(error):
+                # In one line: it fails every task, for as long as the database is away.
+                logger.warning("task waits for the database", extra={"task": task.name, "reason": reason(error)})
+            else:
+                logger.exception("task failed", extra={"task": task.name})
             wait_s, back_off_s = back_off_s, min(2 * back_off_s, LAST_BACK_OFF_S)
         finally:
             connection.close()

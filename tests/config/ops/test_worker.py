@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.core.management import CommandError
-from django.db import OperationalError, connections
+from django.db import InterfaceError, InternalError, OperationalError, connections
 from django.utils import timezone
+from psycopg import errors
 
 from config.ops import worker
 from config.ops.worker import Report, Task, run_if_due, work
@@ -85,7 +86,9 @@ def test_a_task_that_raises_is_logged_and_stops_no_other(
 
 
 def test_a_database_that_is_away_is_waited_for(transactional_db: None, caplog: pytest.LogCaptureFixture) -> None:
-    task = Counted(*[OperationalError("gone")] * 3)
+    standby = InternalError("read-only")  # a primary that has become one
+    standby.__cause__ = errors.ReadOnlySqlTransaction()
+    task = Counted(OperationalError("gone"), InterfaceError("closed"), standby)
     with working(Task("tracking", 0.01, task)):
         until(lambda: task.runs > 4)
     lines = [record for record in caplog.records if record.name == "service.work" and record.levelno > logging.INFO]
