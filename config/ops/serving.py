@@ -33,6 +33,7 @@ MAX_WORKERS = 1000
 # proxy keeps open, and each costs a worker a few kB.
 MAX_CONNECTIONS = 1024
 MAX_HEAD_BYTES = 64 * 1024  # a head that is still unfinished at this length is refused: 431
+END_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 PR_SET_PDEATHSIG = 1  # Linux: the signal that a process gets when its parent ends
 logger = logging.getLogger("service.start")
 
@@ -52,7 +53,7 @@ def serve(*, host: str, port: int, workers: int) -> None:
     logger.info("service begins", extra={"version": settings.VERSION})
     preload()
     bodies.body_reads.limit(threads=settings.SERVE_THREADS)  # each worker has a copy of its own
-    os.register_at_fork(after_in_child=reset_signals)
+    guard_forks()
     try:
         run_granian(host, port, workers)
     finally:
@@ -101,14 +102,14 @@ def check_port(host: str, port: int) -> None:
 
 def prepare_metrics() -> None:
     """Empty the metrics' folder, or make one and restart: the library reads the name when it is imported."""
-    if metrics.FOLDER in os.environ:
-        try:
+    try:
+        if metrics.FOLDER in os.environ:
             metrics.clear_folder()
             tempfile.TemporaryFile(dir=os.environ[metrics.FOLDER]).close()  # it can be written to
-        except OSError as error:
-            raise CommandError(f"{metrics.FOLDER} can't be used: {error.strerror}") from None
-        return
-    os.environ[metrics.FOLDER] = tempfile.mkdtemp(prefix="parcel-service-metrics-")
+            return
+        os.environ[metrics.FOLDER] = tempfile.mkdtemp(prefix="parcel-service-metrics-")
+    except OSError as error:
+        raise CommandError(f"{metrics.FOLDER} can't be used: {error.strerror}") from None
     os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - this program itself
 
 
@@ -119,13 +120,27 @@ def preload() -> None:
     importlib.import_module(APPLICATION)  # last: it freezes all objects that exist for the garbage collector
 
 
+def guard_forks() -> None:
+    """Keep a signal that comes to a worker before its first step: Python drops it there, and the worker hung."""
+    os.register_at_fork(before=hold_signals, after_in_parent=release_signals, after_in_child=reset_signals)
+
+
+def hold_signals() -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, END_SIGNALS)
+
+
+def release_signals() -> None:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
+
+
 def reset_signals() -> None:
     """Let SIGTERM, which comes when the parent dies too, end a worker that is still starting.
 
     A worker inherits its parent's handlers, which would swallow the signal: ending would take the whole timeout.
     """
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in END_SIGNALS:
         signal.signal(number, signal.SIG_DFL)
+    release_signals()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 

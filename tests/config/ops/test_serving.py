@@ -4,6 +4,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +31,7 @@ from tests.support.api import logged_in
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.support.http import ask, metrics
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
-from tests.support.processes import Server, served
+from tests.support.processes import ROOT, Server, served
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 pytestmark = pytest.mark.real_services
@@ -227,3 +229,23 @@ def test_a_second_signal_within_the_first_is_not_handled(monkeypatch: pytest.Mon
     _signals.set_main_signals(granians_own)  # type: ignore[no-untyped-call]
     installed[0](signal.SIGTERM, None)
     assert heard == [(signal.SIGTERM, None)]
+
+
+EARLY_SIGNAL = """
+import os, signal, time
+from config.ops import serving
+signal.signal(signal.SIGTERM, lambda *_: None)  # the parent's, which a worker inherits
+os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGTERM))
+serving.guard_forks()
+worker = os.fork()
+if not worker:
+    time.sleep(1)
+    os._exit(0)
+print(os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1]), signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+"""
+
+
+def test_a_worker_ends_by_a_signal_that_comes_before_its_first_step() -> None:
+    code = f"import django; django.setup(){EARLY_SIGNAL}"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert ended.stdout == f"{-signal.SIGTERM} set()\n"

@@ -79,6 +79,14 @@ def test_metrics_need_a_port_and_a_folder_of_their_own(
         call_command("serve", port=free_port())
 
 
+def test_metrics_without_a_temporary_folder_are_one_line(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.METRICS_PORT = free_port()
+    monkeypatch.delenv("PROMETHEUS_MULTIPROC_DIR", raising=False)
+    monkeypatch.setattr("tempfile.tempdir", "/proc/self")  # as on a host whose file systems are read-only
+    with pytest.raises(CommandError, match="PROMETHEUS_MULTIPROC_DIR can't be used: "):
+        call_command("serve", port=free_port())
+
+
 def test_a_refused_start_is_one_line(transactional_db: None) -> None:
     code, out, err = run_here("serve", "--workers", "0")
     assert (code, out) == (1, "")
