@@ -8,6 +8,7 @@ from django.db.models import Sum
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 from django.views.decorators.http import require_POST
 
 from carriers import CARRIERS
@@ -22,7 +23,7 @@ from parcels.figures.models import DayFigure, Timing
 from parcels.models import TrackingStatus
 from shops.admin import figures as shops
 from shops.staff import days, taking
-from shops.staff.display_texts import number
+from shops.staff.display_texts import number, percentage
 from shops.staff.masking import may_see
 from shops.staff.panels import Figure, Row, Table, created, in_order, may_view, period
 from shops.staff.taking import NOTES, QueueRow
@@ -67,7 +68,8 @@ def yesterday(request: HttpRequest) -> Table | None:
     has_labels = may_view(request, "labels", "shippinglabel")
     bought = LabelFigure.objects.filter(day=day, state__in=BOUGHT).order_by().values_list("carrier_code")
     labels_bought = dict(bought.annotate(count=Sum("labels"))) if has_labels else {}
-    titles = [_("Carrier"), *([_("Bought")] if has_labels else []), _("Handed in"), _("Delivered"), _("Within promise")]
+    moves = [_("Handed in"), pgettext("parcels", "Delivered"), _("Within promise")]
+    titles = [_("Carrier"), *([_("Bought")] if has_labels else []), *moves]
     table = [(code, row_of(code, day, labels_bought.get(code, 0), done.get(code, [0] * 4))) for code in CARRIERS]
     cells = [(code, row if has_labels else row[1:]) for code, row in table]
     return Table(_("Yesterday"), titles, cells, _("Within promise: of those delivered of which a promise is known."))
@@ -76,7 +78,7 @@ def yesterday(request: HttpRequest) -> Table | None:
 def row_of(carrier: str, day: date, bought: int, done: list[int]) -> list[Figure]:
     handed_in, delivered, promised, on_time = done
     on_day = {"carrier": carrier, "status": TrackingStatus.DELIVERED.value, **period("delivered", day, day)}
-    share = f" ({number(100 * on_time / promised, 0)} %)" if promised else ""
+    share = f" ({percentage(100 * on_time / promised, 0)})" if promised else ""
     return [
         Figure(number(bought), labels_url(carrier=carrier, state=list(BOUGHT), **created(day, day))),
         Figure(number(handed_in), parcels_url(carrier=carrier, **period("handed_in", day, day))),

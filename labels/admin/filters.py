@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
@@ -51,7 +51,7 @@ FILTERS: Final = (
     filters.CarrierFilter,
     of(filters.ColumnFilter, gettext_lazy("product"), "product", offered=OFFERED, queryset=of_product),
     of(filters.MultiChoiceFilter, gettext_lazy("state"), "state", values=LabelState),
-    of(filters.OptionFilter, gettext_lazy("handed in"), "handed", options={"no": NOT_YET}),
-    of(filters.OptionFilter, gettext_lazy("ordered"), "when", options=filters.recent(**ORDERED)),
+    of(filters.OptionFilter, pgettext_lazy("filter", "handed in"), "handed", options={"no": NOT_YET}),
+    of(filters.OptionFilter, pgettext_lazy("filter", "ordered"), "when", options=filters.recent(**ORDERED)),
     of(filters.PeriodFilter, gettext_lazy("day of the order"), "created", **ORDERED),
 )

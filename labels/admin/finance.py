@@ -14,7 +14,7 @@ from django.db.models.functions import TruncMonth
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import path
 from django.utils.formats import date_format
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, pgettext
 
 from carriers import CARRIERS
 from labels.admin.figures import labels_url
@@ -192,7 +192,7 @@ def moved_rows(form: FinanceForm, *, has_lists: bool) -> Iterator[dict[str, Any]
         for row in figures_of_days.annotate(month=TruncMonth("day")).values(*GROUPS_MOVED).annotate(**sums):
             group = tuple(row[name] for name in GROUPS_MOVED)
             found.setdefault(group, {}).update({name: row[name] for name in sums})
-    titles = (gettext("Parcels bought"), gettext("Handed in"), gettext("Delivered"))
+    titles = (gettext("Parcels bought"), gettext("Handed in"), pgettext("parcels", "Delivered"))
     for (month, name, shop_id, carrier), moved in sorted(found.items()):
         own, days = {"shop__id__exact": shop_id, "carrier": carrier}, (month, end_of_month(month))
         delivered = parcels_url(**own, status=TrackingStatus.DELIVERED.value, **period("delivered", *days))

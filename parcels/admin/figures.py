@@ -21,7 +21,7 @@ from shops.db import clock
 from shops.models import Shop
 from shops.staff import figures
 from shops.staff.days import start_of, today
-from shops.staff.display_texts import NOTHING, number, short_name
+from shops.staff.display_texts import NOTHING, number, percentage, short_name
 from shops.staff.filters import NONE
 from shops.staff.panels import (
     Chart,
@@ -78,7 +78,7 @@ def on_time(days: list[date]) -> Tile:
         Figure(f"{number(counts.get(timing, 0))} {timing.label}", parcels_url(delivery=timing.value, **period))
         for timing in Timing
     ]
-    share = f"{number(100 * counts.get(Timing.ON_TIME, 0) / known, 1)} %" if known else NOTHING
+    share = percentage(100 * counts.get(Timing.ON_TIME, 0) / known, 1) if known else NOTHING
     note = gettext(
         "Delivered at or before the end of the delivery window that was reported, of those delivered or past that end;"
         " parcels created in the last {days_shown} days."

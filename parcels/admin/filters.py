@@ -7,7 +7,7 @@ from typing import Any, Final
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.text import capfirst, format_lazy
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from parcels.figures.counting import SILENT_DAYS
 from parcels.figures.models import Timing
@@ -60,6 +60,7 @@ IS_HANDED_IN = {
     "no": (gettext_lazy("Not yet"), lambda parcels: parcels.filter(handed_in_at=None, is_withdrawn=False)),
 }
 GOES_BACK = {str(GOES_BACK_DAYS): (gettext_lazy("2 days"), lambda parcels: parcels.filter(goes_back()))}
+CREATED = filters.recent("created_at", **MIDNIGHT_MS)
 FILTERS: Final = (
     *(("shop", AutocompleteSelectFilter), filters.ModeFilter),
     of(filters.CarrierFilter, gettext_lazy("carrier"), "carrier", column="carrier_code", lookups=newest_carriers),
@@ -67,8 +68,8 @@ FILTERS: Final = (
     of(filters.OptionFilter, gettext_lazy("no news for"), "silent", options=SILENCES),
     of(filters.OptionFilter, gettext_lazy("delivery"), DELIVERY, options=TIMINGS),
     of(filters.OptionFilter, gettext_lazy("goes back within"), "goes_back", options=GOES_BACK),
-    of(filters.OptionFilter, gettext_lazy("handed in"), "handed", options=IS_HANDED_IN),
-    of(filters.OptionFilter, gettext_lazy("created"), "when", options=filters.recent("created_at", **MIDNIGHT_MS)),
+    of(filters.OptionFilter, pgettext_lazy("filter", "handed in"), "handed", options=IS_HANDED_IN),
+    of(filters.OptionFilter, pgettext_lazy("filter", "created"), "when", options=CREATED),
     of(filters.PeriodFilter, filters.PeriodFilter.title, "created", column="created_at", **MIDNIGHT_MS),
     of(filters.PeriodFilter, gettext_lazy("day of the hand-in"), "handed_in", column="handed_in_at", **MIDNIGHT_MS),
     of(filters.PeriodFilter, gettext_lazy("day of the delivery"), "delivered", column="delivery_date", **MIDNIGHT_MS),

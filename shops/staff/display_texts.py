@@ -49,6 +49,11 @@ def number(value: float | Decimal | str, decimals: int | None = None) -> str:
     return number_format(rounded, decimals, force_grouping=True)
 
 
+def percentage(value: float, decimals: int) -> str:
+    """Format a share as the reader writes it."""
+    return gettext("{number}%").format(number=number(value, decimals))
+
+
 def time_tag(at: datetime, title: str) -> str:
     """Render a time in the reader's zone, with a tooltip."""
     text = date_format(timezone.localtime(at), "DATETIME_FORMAT")

@@ -19,13 +19,21 @@ from carriers import CARRIERS
 from labels.lifecycle.states import TRANSITIONS
 from labels.templatetags.label_page import STATES
 from parcels.figures.models import ParcelFigure
-from shops.staff.display_texts import number
+from shops.staff.display_texts import number, percentage
+from tests.labels.factories import LabelFactory
 from tests.support import pseudo
 from tests.support.api import Caller
 from tests.support.desk import FRENCH, member, routes, rows
+from tests.support.factories import import_parcel
 from tests.support.paths import PARCELS, SEARCH
 
 CATALOGUE = Path(settings.LOCALE_PATHS[0], "fr", "LC_MESSAGES", "django.po")
+
+FRENCH_WORDS = {
+    "/admin/": ["Livrés"],
+    "/admin/labels/shippinglabel/": ["Par remise", "Par commande", "Inconnue"],
+    "/admin/parcels/parcel/": ["Par remise", "Par création"],
+}
 
 
 def test_every_text_that_is_marked_has_a_french_one_and_the_compiled_catalogue_is_that_of_the_texts() -> None:
@@ -103,6 +111,22 @@ def test_numbers_and_days_are_in_the_readers_form() -> None:
         assert number(Decimal("12.5"), 3) == "12,500"
         assert date_format(date(2026, 8, 1), "DATE_FORMAT") == "01/08/2026"
     assert (number(1234567), number(Decimal("12.5"), 3)) == ("1,234,567", "12.500")
+
+
+def test_a_share_has_a_space_in_french_alone() -> None:
+    assert percentage(30.94, 1) == "30.9%"
+    with translation.override("fr"):
+        assert percentage(30.94, 1) == "30,9\xa0%"
+
+
+@pytest.mark.django_db
+def test_french_words_go_with_what_they_are_said_of() -> None:
+    label = LabelFactory(state="unknown")
+    import_parcel(label.shop)
+    staff = member("root")
+    for address, words in FRENCH_WORDS.items():
+        page = re.sub(r"\s+", " ", staff.get(address, headers=FRENCH).text)
+        assert [each for each in words if f"> {each} <" not in page and f">{each}<" not in page] == [], address
 
 
 @pytest.mark.django_db

@@ -1,5 +1,7 @@
 """Deposit slips for selected labels: one for each contract, kept as files, never lost."""
 
+import csv
+import io
 from collections.abc import Sequence
 
 import pytest
@@ -222,6 +224,16 @@ def test_a_slip_is_found_by_its_number_and_by_a_label(buyer: Caller, packer: Cli
     for text in (slip.number, label.id, label.id.lower(), slip.id):
         assert slip.number in packer.get(SLIPS, {"q": text}).text
     assert slip.id not in packer.get(SLIPS, {"q": "nothing"}).text
+
+
+def test_the_file_of_slips_has_the_number_the_parcels_and_why_there_is_none(buyer: Caller, packer: Client) -> None:
+    facts = {"shop": ShopFactory(), "carrier_code": "beta", "label_ids": [], "asked_by": "ada"}
+    DepositSlip.objects.create(**facts, number="S1", tracking_numbers=["6A1", "6A2"])
+    DepositSlip.objects.create(**facts, tracking_numbers=[], refusal="no such parcel")
+    sheet = packer.get(f"{SLIPS}export.csv").getvalue().decode("utf-8-sig")
+    rows = {row["Number"]: row for row in csv.DictReader(io.StringIO(sheet))}
+    assert (rows["S1"]["Parcels"], rows["S1"]["Tracking numbers"], rows["S1"]["Reason"]) == ("2", "6A1 6A2", "")
+    assert rows[""]["Reason"] == "no such parcel"
 
 
 def test_a_french_slip_has_its_colon_apart(buyer: Caller, packer: Client) -> None:
