@@ -8,7 +8,7 @@ from carriers import pdf_merger
 from carriers.http.transport import UnreadableError
 
 
-def checked(pdf: bytes) -> bytes:
+def checked(pdf: bytes, name: str = "label") -> bytes:
     """Return the PDF if it starts like one, after empty lines at most; raises UnreadableError.
 
     A label is paid for when it arrives, so the rest is passed on unchanged, even without a proper end: viewers open
@@ -17,7 +17,7 @@ def checked(pdf: bytes) -> bytes:
     """
     bare = pdf.lstrip()
     if not bare.startswith(b"%PDF-"):
-        raise UnreadableError("the label is not a PDF")
+        raise UnreadableError(f"the {name} is not a PDF")
     return bare
 
 

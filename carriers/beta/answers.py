@@ -40,11 +40,12 @@ class Parcel:
 
 @dataclass(frozen=True)
 class Message:
-    """A message of the carrier."""
+    """A message of the carrier; `values` are those that its text takes."""
 
     code: str
     kind: str
     text: str
+    values: tuple[str, ...] = ()
 
 
 def read_parcel(answer: Answer, *, index: int, others: tuple[str, ...] = ()) -> Parcel:
@@ -189,7 +190,7 @@ def errors_of(document: Json, status: int) -> list[Message]:
 def messages_of(document: Json) -> list[Message]:
     """Return the carrier's messages, in any of the forms that it is known to use."""
     found = [
-        Message(string_of(m, "id"), string_of(m, "type"), string_of(m, "messageContent"))
+        Message(string_of(m, "id"), string_of(m, "type"), string_of(m, "messageContent"), _values(m))
         for m in objects_of(document, "messages")
     ]
     found += [Message(string_of(m, "code"), "ERROR", string_of(m, "message")) for m in objects_of(document, "errors")]
@@ -201,6 +202,12 @@ def messages_of(document: Json) -> list[Message]:
     if string_of(document, "errorCode") not in ("", "0"):
         found.append(Message(string_of(document, "errorCode"), "ERROR", string_of(document, "errorLabel")))
     return found
+
+
+def _values(message: Json) -> tuple[str, ...]:
+    """Return the texts among a message's values, or the only one where it came alone."""
+    values = message.get("replacementValues")
+    return tuple(value for value in (values if isinstance(values, list) else [values]) if isinstance(value, str))
 
 
 def error_of(

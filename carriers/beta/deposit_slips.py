@@ -34,18 +34,22 @@ def read_slip(answer: Answer, *, tracking_numbers: Sequence[str]) -> DepositSlip
     if errors:
         refused = next((error for error in errors if error.code == _INVALID_PARCEL), None)
         if refused:
-            raise _invalid(refused.text, tracking_numbers)
+            raise _invalid((refused.text, *refused.values), tracking_numbers)
         raise error_of(errors, answer)
     header = document.get("bordereauHeader")
     number = string_of(header, "bordereauNumber") if isinstance(header, dict) else ""
     if answer.status != OK or not _NUMBER.fullmatch(number):
         raise UnreadableError("the answer is neither a deposit slip nor a refusal")
-    return DepositSlip(number, _published_at(header), pdf.checked(parts.get("deliveryPaper", b"")))
+    paper = parts.get("deliveryPaper", b"")
+    if not paper:
+        raise UnreadableError("the answer has no deposit slip")
+    return DepositSlip(number, _published_at(header), pdf.checked(paper, "deposit slip"))
 
 
-def _invalid(text: str, tracking_numbers: Sequence[str]) -> RequestRejected:
-    """Name the first number that the carrier refuses, if it is one of those sent."""
-    named = next((number for number in _FIRST.findall(text) if number in tracking_numbers), "")
+def _invalid(texts: Sequence[str], tracking_numbers: Sequence[str]) -> RequestRejected:
+    """Name the first number that the carrier refuses, in its text or the values of that, if it is one of those sent."""
+    found = _FIRST.findall(" ".join(texts).upper())
+    named = next((number for number in found if number in tracking_numbers), "")
     which = f"does not know the parcel {named} of this contract" if named else "does not know one of the parcels"
     detail = f"the carrier {which}, or takes it on no deposit slip"
     error = RequestRejected(CARRIER, detail, carrier_code=_INVALID_PARCEL)

@@ -52,7 +52,7 @@ def slip(header: Any = HEADER, paper: bytes = b"%PDF-1.4 slip %%EOF", status: in
     return http(body, status, content_type=MULTIPART)
 
 
-def refusal(**changes: str) -> bytes:
+def refusal(**changes: Any) -> bytes:
     body = multipart({"messages": [REFUSED | changes], "bordereauHeader": None})
     return http(body, 400, content_type=MULTIPART)
 
@@ -97,6 +97,18 @@ def test_a_refusal_names_the_first_number_in_words(serve: Serve) -> None:
     assert error.parcel_number == "6A10000000029"
 
 
+@pytest.mark.parametrize("values", [["6A10000000029"], "6A10000000029", [{}, "1", " 6a10000000029 "]])
+def test_the_number_may_be_one_of_the_values_that_the_text_takes(serve: Serve, values: Any) -> None:
+    error = failure(serve, refusal(messageContent="Le numero de colis {0} est invalide", replacementValues=values))
+    assert error.parcel_number == "6A10000000029"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("values", [None, 7, [], [None, 3, True], {"0": "6A10000000029"}])
+def test_other_values_name_no_number(serve: Serve, values: Any) -> None:
+    error = failure(serve, refusal(messageContent="Le numero de colis est invalide", replacementValues=values))
+    assert (type(error), error.parcel_number) == (RequestRejected, "")  # type: ignore[attr-defined]
+
+
 def test_a_refusal_of_a_number_that_was_not_sent_names_none(serve: Serve) -> None:
     error = failure(serve, refusal(messageContent="invalid: 6A99999999999 <b>"))
     assert "does not know one of the parcels" in str(error)
@@ -124,6 +136,13 @@ def test_other_codes_are_those_of_labels(serve: Serve, code: str, kind: type[Car
 )
 def test_an_unreadable_answer_made_nothing_that_costs(serve: Serve, answer: bytes) -> None:
     assert type(failure(serve, answer)) is CarrierUnavailable
+
+
+@pytest.mark.parametrize(
+    ("paper", "problem"), [(b"", "the answer has no deposit slip"), (b"<html>", "the deposit slip is not a PDF")]
+)
+def test_a_slip_that_does_not_come_is_called_a_slip(serve: Serve, paper: bytes, problem: str) -> None:
+    assert str(failure(serve, slip(paper=paper))).endswith(problem)
 
 
 @pytest.mark.parametrize("at", [None, "yesterday", -1, 10**15, True])
