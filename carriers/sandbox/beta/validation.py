@@ -123,7 +123,7 @@ def _validate_addresses(violations: Violations, order: Order) -> None:
     sender, addressee = order.sender, order.addressee
     violations.validate(order.letter["sender"], tables.RULES["sender"])
     violations.validate(sender, tables.RULES["sender.address"])
-    violations.require(sender.get("companyName") or sender.get("lastName"), 30100, "companyName or lastName")
+    violations.require(sender.get("companyName") or sender.get("lastName"), 30043, "companyName or lastName")
     _validate_address(violations, sender, 30107, 30108, WRONG_SENDER)
     violations.validate(order.letter["addressee"], tables.RULES["addressee"])
     violations.validate(addressee, tables.RULES["addressee.address"])

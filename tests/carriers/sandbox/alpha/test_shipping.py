@@ -109,6 +109,8 @@ OVERSEAS_RELAY = {**RELAY, **to("RE", "97400")}
         {"skybillParamsValue.mode": "PDF"},
         {"skybillParamsValue.mode": "SPD"},
         {f"{RECIPIENT}.recipientPreAlert": "22", f"{RECIPIENT}.recipientEmail": "marie.curie@example.com"},
+        # As the carrier's own modules send numbers.
+        *({f"{RECIPIENT}.recipientPhone": phone} for phone in ("06.01.02.03.04", "06-01-02-03-04")),
         {f"{SKYBILL}.codValue": "0", f"{SKYBILL}.codCurrency": "EUR"},
         {f"{SKYBILL}.insuredValue": "0", f"{SKYBILL}.insuredCurrency": "EUR"},
         {f"{SKYBILL}.insuredValue": "2000000", f"{SKYBILL}.insuredCurrency": "EUR"},

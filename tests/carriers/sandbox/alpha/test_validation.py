@@ -108,7 +108,7 @@ TWO_DAYS_AGO = (datetime.now(PARIS) - timedelta(days=2)).strftime("%Y-%m-%dT%H:%
         ("33", "recipientCountry", {f"{RECIPIENT}.recipientCountry": "XX"}),
         ("33", "recipientCountry", {f"{RECIPIENT}.recipientCountry": "fr"}),
         ("33", "recipientEmail", {f"{RECIPIENT}.recipientEmail": "nobody"}),
-        ("33", "recipientPhone", {f"{RECIPIENT}.recipientPhone": "06.01.02.03.04"}),
+        ("33", "recipientPhone", {f"{RECIPIENT}.recipientPhone": "06/01/02/03/04"}),
         *(
             ("33", "recipientPhone", {**product("49", "337"), **EUROPE_RELAY, f"{RECIPIENT}.recipientPhone": phone})
             for phone in ("+49301234567", "0301234567", "49 301234567", "+493 01234567", "+4 9301234567")

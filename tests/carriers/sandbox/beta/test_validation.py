@@ -50,7 +50,7 @@ NO_KEY: Changes = {"contractNumber": GONE, "password": GONE}
         ("30010", {f"{SERVICE}.depositDate": "20260203"}),
         ("30010", {f"{SERVICE}.depositDate": "2026-02-30"}),
         ("30100", {f"{SENDER}.line2": GONE}),
-        ("30100", {f"{SENDER}.companyName": GONE}),
+        ("30043", {f"{SENDER}.companyName": GONE}),
         ("30102", {f"{SENDER}.countryCode": GONE}),
         ("30103", {f"{SENDER}.countryCode": "XX"}),
         ("30104", {f"{SENDER}.city": ""}),
@@ -148,6 +148,12 @@ def test_a_broken_rule_is_refused_by_code(sandbox: SandboxServer, code: str, cha
         {"contractNumber": "NEW123456", **fields(ACCOUNT_NUMBER="123456")},
         {"contractNumber": "CHILD1", **fields(ACCOUNT_NUMBER="1")},
         fields(ACCOUNT_NUMBER="123456"),
+        # What the pages name and no label here needs.
+        {"letter.parcel.nonMachinable": True, f"{ADDRESSEE}.doorCode1": "12B45", f"{ADDRESSEE}.doorCode2": "C" * 8},
+        {"letter.parcel.disabledDeliveryBlockingCode": "1", f"{ADDRESSEE}.intercom": "x" * 30, **DOS},
+        fields(PRINT_CUSTOMER_LABEL="1", CUSTOMER_LABEL="ORDER 1001", CUSER_INFO_TEXT="spring"),
+        fields(EORI_ADRESSEE="FR12345678901234"),
+        fields(EORI_ADDRESSEE="FR12345678901234"),
     ],
 )
 def test_an_option_within_its_rules_is_sold(sandbox: SandboxServer, changes: Changes) -> None:
@@ -191,6 +197,8 @@ def test_an_api_key_is_checked(sandbox: SandboxServer, changes: Changes, key: st
         (f"{ADDRESSEE}.lastName", 35),
         (f"{ADDRESSEE}.firstName", 29),
         *((f"{ADDRESSEE}.{line}", 35) for line in ("line0", "line1", "line2", "line3", "city")),
+        *((f"{SENDER}.{code}", 8) for code in ("doorCode1", "doorCode2")),
+        (f"{ADDRESSEE}.intercom", 30),
     ],
 )
 def test_over_long_text_is_cut_with_a_warning(sandbox: SandboxServer, path: str, longest: int) -> None:
