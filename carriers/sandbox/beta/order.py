@@ -16,7 +16,7 @@ LINK_KEYS = TYPE, RANK, COUNT, FOLLOWERS = (
 )  # fmt: skip
 EORI, FORM_FORMAT, ACCOUNT_NUMBER = "EORI", "OUTPUT_PRINT_TYPE_CN23", "ACCOUNT_NUMBER"
 SIZE_KEYS = ("LENGTH", "WIDTH", "HEIGHT")
-# Words of the shop's own below its label and in the carrier's portal, and the addressee's EORI, which has two spellings.
+# Words of the shop's own for its label and the carrier's portal; the addressee's EORI number, which is spelled twice.
 FREE_KEYS = ("PRINT_CUSTOMER_LABEL", "CUSTOMER_LABEL", "CUSER_INFO_TEXT", "EORI_ADRESSEE", "EORI_ADDRESSEE")
 KEYS = frozenset({*LINK_KEYS, *SIZE_KEYS, *FREE_KEYS, EORI, FORM_FORMAT, ACCOUNT_NUMBER})
 
