@@ -14,8 +14,8 @@ from config.login.limits import count_sender
 from config.login.refused import LoginRefusedError
 from config.login.sessions import keep_or_end
 from config.login.urls import ROOT
-from config.postgresql.base import planned_for_values
 from shops.api import throttling
+from shops.db.prepared import planned_for_values
 from shops.staff.audit.models import Channel
 from shops.staff.audit.recording import Actor, acting, current_actor
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
-from django.db import connection, models
+from django.db import models
 from django.db.backends.postgresql import base
 from django.db.backends.postgresql.psycopg_any import IsolationLevel
 from django.db.backends.postgresql.schema import DatabaseSchemaEditor
@@ -150,21 +150,3 @@ class DatabaseWrapper(base.DatabaseWrapper):
             yield
         finally:
             self.answer_timeout.seconds = usual_s
-
-
-@contextmanager
-def planned_for_values() -> Iterator[None]:
-    """Prepare no statement in a block.
-
-    A statement that is prepared soon has one plan for all values. The best plan of a list depends on them: a status may
-    be that of half the parcels or of none.
-    """
-    held = connection.connection if connection.vendor == "postgresql" else None
-    if held is None:  # a new connection prepares too few statements in a request
-        yield
-        return
-    usual, held.prepare_threshold = held.prepare_threshold, None
-    try:
-        yield
-    finally:
-        held.prepare_threshold = usual

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
@@ -75,3 +75,21 @@ class PreparedQuery:
         compiler = self.build().query.get_compiler(DEFAULT_DB_ALIAS)
         sql, parameters = compiler.as_sql()
         return compiler, sql, parameters, compiler.get_converters([column for column, *_ in compiler.select])
+
+
+@contextmanager
+def planned_for_values() -> Iterator[None]:
+    """Prepare no statement in a block.
+
+    A statement that is prepared soon has one plan for all values. The best plan of a list depends on them: a status may
+    be that of half the parcels or of none.
+    """
+    held = connection.connection if connection.vendor == "postgresql" else None
+    if held is None:  # a new connection prepares too few statements in a request
+        yield
+        return
+    usual, held.prepare_threshold = held.prepare_threshold, None
+    try:
+        yield
+    finally:
+        held.prepare_threshold = usual
