@@ -8,10 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
-from config.login.devices import current_device
-from config.login.refused import too_busy
-from shops.api.concurrency import ConcurrencyLimit
-
 NICENESS = 10  # a tenth of a busy processor, all of an idle one
 
 
@@ -21,19 +17,14 @@ def give_way() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
-hashes = ConcurrencyLimit(2, too_busy)  # one that is hashed, and one that waits for its turn
 thread = ThreadPoolExecutor(1, "password-hash", initializer=give_way)
 
 
 class OneAtATimeHasher(PBKDF2PasswordHasher):
-    """Django's own hasher, which raises LoginRefusedError at once where another waits already.
-
-    A known device waits behind strangers, and is not refused for them.
-    """
+    """Django's own hasher, in that thread; how many wait for it the log-in limits (config.login.limits)."""
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
-        with hashes.hold(bool(current_device.get())):
-            started_s = time.monotonic()
-            encoded = thread.submit(super().encode, password, salt, iterations).result()
-            thread.submit(time.sleep, time.monotonic() - started_s)  # so that hashes take half of a processor at most
-            return encoded
+        started_s = time.monotonic()
+        encoded = thread.submit(super().encode, password, salt, iterations).result()
+        thread.submit(time.sleep, time.monotonic() - started_s)  # so that hashes take half of a processor at most
+        return encoded

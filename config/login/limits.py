@@ -17,7 +17,6 @@ WINDOW_S = 300
 OF_ADDRESS, OF_NETWORK, OF_USER_NAME, OF_DEVICE = 20, 60, 10, 10
 OF_PAGES = 3  # times as often may the page be shown, which costs 10 ms
 OF_CODES = 5  # of a user: three of a million TOTP codes are right at a time
-blocked = throttling.ExhaustedSenders(rechecks=False)
 logins = ConcurrencyLimit(2, too_busy)  # one whose password is hashed, and one that comes before or after it
 
 
@@ -57,7 +56,6 @@ def count_code(user: User) -> None:
 
 
 def count(group: str, key: str, limit: int) -> None:
-    """Count once; what this process knows to be used up is refused without asking the counter store."""
-    usage = blocked.find(group, key) or blocked.count(group, key, limit=limit, window_s=WINDOW_S)
+    usage = throttling.count(group=group, key=key, limit=limit, window_s=WINDOW_S)
     if usage.is_exceeded:
         raise too_many(usage.reset_s)

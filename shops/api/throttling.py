@@ -157,18 +157,17 @@ def count_in(cache: Any, name: str, window_s: int) -> int:
 class ExhaustedSenders:
     """The senders whose limit is used up, each until its window ends: few of their tokens are looked up.
 
-    One a second still is where it `rechecks`, as a shop with a valid token may have the same address.
+    One a second still is, as a shop with a valid token may have the same address.
     """
 
-    def __init__(self, *, rechecks: bool = True) -> None:
-        self.rechecks = rechecks
+    def __init__(self) -> None:
         # By the sender: its usage, the Unix time at which the window ends, and that of the next look-up.
         self.windows: LRUCache[tuple[str, str], tuple[Usage, float, float]] = LRUCache(maxsize=MAX_BLOCKED)
         self.lock = Lock()
 
-    def count(self, group: str, key: str, *, limit: int, window_s: int | None = None) -> Usage:
+    def count(self, group: str, key: str, *, limit: int) -> Usage:
         """Count a request of a sender, who is one of these if that is over the limit."""
-        usage, now_s = count(group=group, key=key, limit=limit, window_s=window_s), time.time()
+        usage, now_s = count(group=group, key=key, limit=limit), time.time()
         if usage.is_exceeded:
             with self.lock:
                 *_, look_up_at = self.windows.get((group, key), (now_s,))
@@ -182,7 +181,7 @@ class ExhaustedSenders:
             if sender not in self.windows:
                 return None
             usage, ends_at, look_up_at = self.windows[sender]
-            if now_s >= ends_at or (self.rechecks and now_s >= look_up_at):
+            if now_s >= min(ends_at, look_up_at):
                 self.windows[sender] = usage, ends_at, now_s + 1
                 return None
         return replace(usage, reset_s=ceil(ends_at - now_s))

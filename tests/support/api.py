@@ -17,7 +17,6 @@ from django.test.client import ClientHandler
 from django.test.utils import CaptureQueriesContext
 
 from config.api import fast_path
-from config.login import limits
 from shops.api import throttling
 from shops.api.authentication import find, find_replicated, known_digests
 from shops.api.errors.plain import PATH_UNKNOWN
@@ -46,7 +45,6 @@ def forget() -> None:
     bulkhead.patient_until = 0
     caches["default"].clear()
     throttling.blocked.windows.clear()
-    limits.blocked.windows.clear()
 
 
 class Handler(ClientHandler):

@@ -3,7 +3,7 @@
 import pytest
 from pytest_django.fixtures import Settings
 
-from config.login import hashing, limits
+from config.login import limits
 from tests.config.login.staff import LOGIN, PASSWORD, Staff, give_password
 from tests.support.api import Clock, Response, client
 
@@ -89,9 +89,8 @@ def test_a_cookie_has_no_password_and_is_no_session(ada: Staff, settings: Settin
 
 def test_with_all_places_taken_a_known_device_gets_in(ada: Staff, monkeypatch: pytest.MonkeyPatch) -> None:
     logged_out(ada)
-    for limit in (limits.logins, hashing.hashes):
-        monkeypatch.setitem(limit.taken, False, limit.share)
+    monkeypatch.setitem(limits.logins.taken, False, limits.logins.share)
     refused: Response = give_password(client(), "ada", REMOTE_ADDR="203.0.113.9")
     assert refused.status_code == 503
     assert ada.give_password().status_code == 302
-    assert hashing.hashes.taken[True] == 0
+    assert limits.logins.taken[True] == 0
