@@ -3,14 +3,10 @@
 import ipaddress
 import logging
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from cachetools import LRUCache
 from django.conf import settings
 from django.core.cache import caches
 from django.http import HttpRequest
@@ -34,7 +30,6 @@ asked_again_at = 0.0  # monotonic; until then the counter, which has failed, is 
 USAGE_KEY = "service.usage"
 NETWORK_PREFIXES = {4: 24, 6: 48}  # of what one customer of a provider may hold
 ADDRESSES_OF_A_NETWORK = 10  # a /48's limit, as a multiple of an address's
-MAX_BLOCKED = 10_000
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 - no address to listen on; requests without an address share its window  # nosec B104
 # The counter's name as django-ratelimit has it, which makes it anew each time; a shop's is the same for a window.
 name_of = lru_cache(maxsize=10_000)(_make_cache_key)
@@ -88,25 +83,11 @@ class ShopThrottle(BaseThrottle):
 
 def count_refusal(request: Request) -> None:
     """Count a request without a valid token against its address and network; raise ApiError beyond a limit."""
-    for group, key, limit in senders(request):
-        blocked.count(group, key, limit=limit).check()
-
-
-def refuse_if_blocked(request: Request) -> None:
-    """Raise ApiError where this process knows that the limit of the request's address or network is used up."""
-    for group, key, _ in senders(request):
-        if usage := blocked.find(group, key):
-            REFUSALS.labels(group).inc()
-            usage.check()
-
-
-def senders(request: HttpRequest) -> Iterator[tuple[str, str, int]]:
-    """Yield what a request without a valid token is counted against: group, key and limit."""
     limit, _ = settings.RATE_LIMIT
     address = client_address(request)
-    yield "address", address, limit
+    count(group="address", key=address, limit=limit).check()
     if ":" in address:
-        yield "network", network_address(address), limit * ADDRESSES_OF_A_NETWORK
+        count(group="network", key=network_address(address), limit=limit * ADDRESSES_OF_A_NETWORK).check()
 
 
 def network_address(address: str) -> str:
@@ -152,42 +133,6 @@ def count_in(cache: Any, name: str, window_s: int) -> int:
     if hasattr(cache, "count"):
         return int(cache.count(name, timeout_s))
     return 1 if cache.add(name, 1, timeout_s) else int(cache.incr(name))
-
-
-class ExhaustedSenders:
-    """The senders whose limit is used up, each until its window ends: few of their tokens are looked up.
-
-    One a second still is, as a shop with a valid token may have the same address.
-    """
-
-    def __init__(self) -> None:
-        # By the sender: its usage, the Unix time at which the window ends, and that of the next look-up.
-        self.windows: LRUCache[tuple[str, str], tuple[Usage, float, float]] = LRUCache(maxsize=MAX_BLOCKED)
-        self.lock = Lock()
-
-    def count(self, group: str, key: str, *, limit: int) -> Usage:
-        """Count a request of a sender, who is one of these if that is over the limit."""
-        usage, now_s = count(group=group, key=key, limit=limit), time.time()
-        if usage.is_exceeded:
-            with self.lock:
-                *_, look_up_at = self.windows.get((group, key), (now_s,))
-                self.windows[group, key] = usage, now_s + usage.reset_s, look_up_at
-        return usage
-
-    def find(self, group: str, key: str) -> Usage | None:
-        """Return the usage as it is now; None where it is not used up, or a token may be looked up."""
-        sender, now_s = (group, key), time.time()
-        with self.lock:
-            if sender not in self.windows:
-                return None
-            usage, ends_at, look_up_at = self.windows[sender]
-            if now_s >= min(ends_at, look_up_at):
-                self.windows[sender] = usage, ends_at, now_s + 1
-                return None
-        return replace(usage, reset_s=ceil(ends_at - now_s))
-
-
-blocked = ExhaustedSenders()
 
 
 def client_address(request: HttpRequest) -> str:

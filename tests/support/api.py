@@ -44,7 +44,6 @@ def forget() -> None:
     throttling.asked_again_at = 0
     bulkhead.patient_until = 0
     caches["default"].clear()
-    throttling.blocked.windows.clear()
 
 
 class Handler(ClientHandler):
