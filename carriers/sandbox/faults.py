@@ -55,19 +55,13 @@ class Fault:
         return self.is_made and (is_unreadable or self.name in {"base64", "nolabel", "notpdf"})
 
 
-def _corruption(how: str) -> Corruption | None:
-    """Return the corruption of the table's name; HTML has its status there."""
-    name, _, status = how.partition(" ")
-    found: Corruption | None = getattr(corruption, name) if name and not status else None
-    return corruption.html(int(status)) if status else found
-
-
 def _fault(row: dict[str, str]) -> Fault:
+    how, _, status = row["how"].partition(" ")  # HTML has its status there
     return Fault(
         row["name"],
         row["bought"] == "yes",
         row["does"],
-        _corruption(row["how"]),
+        corruption.html(int(status)) if status else getattr(corruption, how) if how else None,
         Kind(row["kind"]),
         tuple(row["carriers"].split()),
         float(row["delay_s"] or 0),
@@ -147,9 +141,6 @@ class ArmedFault:
             and self.rank in (None, operation.rank)
         )
 
-    def met(self) -> Fault:
-        return self.fault if self.delay_s is None else replace(self.fault, delay_s=self.delay_s)
-
 
 @dataclass
 class FaultRegistry:
@@ -187,7 +178,7 @@ class FaultRegistry:
                 armed.count -= 1
                 if armed.count <= 0:
                     self._armed.remove(armed)
-            return armed.met()
+            return armed.fault if armed.delay_s is None else replace(armed.fault, delay_s=armed.delay_s)
 
 
 def _magic(operation: Operation) -> Fault:

@@ -18,16 +18,17 @@ class Ledger:
     def __init__(self, pace: float = REAL_TIME) -> None:
         self._lock = threading.Lock()
         self.pace = pace
-        self._forget()
+        self.clear()
 
-    def _forget(self) -> None:
-        self._purchases: list[Purchase] = []
-        self._by_reference: dict[str, list[Purchase]] = defaultdict(list)
-        self._by_number: dict[Key, Purchase] = {}
-        self._parcels: OrderedDict[Key, Parcel] = OrderedDict()
-        self._changes: dict[Key, list[Change]] = defaultdict(list)
-        self.cancelled: set[Key] = set()
-        self.collected: set[Key] = set()  # which the carrier has taken in charge
+    def clear(self) -> None:
+        with self._lock:
+            self._purchases: list[Purchase] = []
+            self._by_reference: dict[str, list[Purchase]] = defaultdict(list)
+            self._by_number: dict[Key, Purchase] = {}
+            self._parcels: OrderedDict[Key, Parcel] = OrderedDict()
+            self._changes: dict[Key, list[Change]] = defaultdict(list)
+            self.cancelled: set[Key] = set()
+            self.collected: set[Key] = set()  # which the carrier has taken in charge
 
     def record(
         self, parcels: Sequence[Parcel], account: str, findable_after_s: float = 0, *, is_label_lost: bool = False
@@ -56,10 +57,6 @@ class Ledger:
     def change(self, parcel: Purchase, change: Change) -> None:
         with self._lock:
             self._changes[parcel.key].append(change)
-
-    def clear(self) -> None:
-        with self._lock:
-            self._forget()
 
     def way(self, parcel: Purchase) -> Way:
         """Return a parcel's way until now; a cancelled one is not handed in."""

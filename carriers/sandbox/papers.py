@@ -26,7 +26,7 @@ Point = tuple[float, float]
 PageFormat = Literal["10x15", "A4"]
 # Of a label: the boxes, from y on and so high, of which some are filled; the lines; and the texts, in mm.
 BOXES = ((130.0, 19.0, True), (46.0, 14.5, False), (1.0, 7.5, True), (1.0, HEIGHT_MM - 2, False))
-LINES = (((1.0, 103.0), (99.0, 103.0)), ((46.0, 46.0), (46.0, 60.5)), ((72.0, 46.0), (72.0, 60.5)))
+LINES = ((1.0, 103.0, 99.0, 103.0), (46.0, 46.0, 46.0, 60.5), (72.0, 46.0, 72.0, 60.5))
 TEXTS = rows("label_texts.csv")
 
 
@@ -54,9 +54,6 @@ class Page:
     def lines(self, top: Point, lines: Sequence[str], font: Font, width: float) -> None:
         for rank, line in enumerate(filter(None, lines)):
             self.text((top[0], top[1] - rank * font[1] * 1.2 / mm), line, font, width)
-
-    def line(self, start: Point, end: Point) -> None:
-        self.canvas.line(start[0] * mm, start[1] * mm, end[0] * mm, end[1] * mm)
 
     def turn(self) -> None:
         """End this page and begin the next."""
@@ -108,7 +105,7 @@ def label_pdf(*labels: Label) -> bytes:
     page = Page(A4 if is_a4 else (WIDTH_MM * mm, HEIGHT_MM * mm), labels[0].tracking_number)
     for label in labels:
         if is_a4:
-            _draw_a4_surroundings(page)
+            page.canvas.translate(10 * mm, A4[1] - (HEIGHT_MM + 10) * mm)  # the label's corner, in the sheet
         _draw(page, label)
         page.turn()
     return page.finished()
@@ -117,8 +114,8 @@ def label_pdf(*labels: Label) -> bytes:
 def _draw(page: Page, label: Label) -> None:
     for y, height, is_filled in BOXES:
         page.canvas.rect(1 * mm, y * mm, (WIDTH_MM - 2) * mm, height * mm, fill=int(is_filled))
-    for start, end in LINES:
-        page.line(start, end)
+    for start_x, start_y, end_x, end_y in LINES:
+        page.canvas.line(start_x * mm, start_y * mm, end_x * mm, end_y * mm)
     barcode = Code128(label.tracking_number, barWidth=0.5 * mm, barHeight=20 * mm, quiet=0)
     barcode.drawOn(page.canvas, (WIDTH_MM * mm - barcode.width) / 2, 15.5 * mm)
     page.lines((MARGIN_MM, 122.5), label.sender, (REGULAR, 6.5), WIDTH_MM - 2 * MARGIN_MM)
@@ -130,17 +127,6 @@ def _draw(page: Page, label: Label) -> None:
             text, width = row["text"].format(**facts), float(row["width"] or 0)
             page.canvas.setFillGray(int(row["is_white"] or 0))
             page.text(at, text, font, width, row["align"])
-
-
-def _draw_a4_surroundings(page: Page) -> None:
-    """Draw the cutting lines and hints, and move the label's corner into the sheet."""
-    page.canvas.translate(10 * mm, A4[1] - (HEIGHT_MM + 10) * mm)
-    page.canvas.setDash(3, 3)
-    page.line((-10, -10), (200, -10))
-    page.line((WIDTH_MM + 10, -10), (WIDTH_MM + 10, HEIGHT_MM + 10))
-    page.canvas.setDash()
-    hints = ("Cut along the dashed lines.", "Put the label flat on the parcel's", "largest side, the barcode unfolded.")
-    page.lines((WIDTH_MM + 18, HEIGHT_MM - 20), hints, (REGULAR, 9), 70)
 
 
 def faulty_pdf(fault: str, *labels: Label) -> bytes | None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from carriers.sandbox.countries import FRANCE, PARIS
+from carriers.sandbox.data import FRANCE, PARIS
 from carriers.sandbox.journeys import HOME, JOURNEYS, PARTNER, REAL_TIME, RELAY, Step, asked_for, steps
 from carriers.sandbox.papers import CustomsForm, Label
 
@@ -142,7 +142,11 @@ class Way:
         for change in changes:
             self._travel(change.at_s)
             self._journey = change.journey or self._journey
-            self._skip(change)
+            taken = self.ahead()[: change.steps]
+            first_s = change.at_s - TICK_S * (len(taken) - 1)
+            if self.happened:
+                first_s = max(first_s, self.happened[-1].at_s + TICK_S)
+            self.happened += [Happening(future.step, first_s + TICK_S * rank) for rank, future in enumerate(taken)]
         self._travel(now_s)
 
     def ahead(self) -> list[Happening]:
@@ -157,10 +161,3 @@ class Way:
 
     def _travel(self, until_s: float) -> None:
         self.happened += [happening for happening in self.ahead() if happening.at_s <= until_s]
-
-    def _skip(self, change: Change) -> None:
-        taken = self.ahead()[: change.steps]
-        first_s = change.at_s - TICK_S * (len(taken) - 1)
-        if self.happened:
-            first_s = max(first_s, self.happened[-1].at_s + TICK_S)
-        self.happened += [Happening(future.step, first_s + TICK_S * rank) for rank, future in enumerate(taken)]

@@ -10,8 +10,7 @@ from typing import Any
 
 from anyascii import anyascii
 
-from carriers.sandbox.countries import PARIS
-from carriers.sandbox.data import content, rows
+from carriers.sandbox.data import PARIS, content, rows
 
 POINTS_IN_A_TOWN = 18
 OVERSEAS = ("RE", "GP")  # beta has no pickup points there
@@ -48,6 +47,7 @@ def _row(carrier: str, town: dict[str, str], town_number: int, rank: int, number
     country, style = town["country"], number % 5
     streets, house = WORDS["streets"], 1 + 7 * rank
     street = streets.get(country, streets["FR"])[style]
+    turn, degrees = rank * 2.4, 0.0011 * (rank + 1)  # on a spiral, about a hundred metres apart
     row = town | {
         "carrier": carrier,
         "code": _code(carrier, number),
@@ -59,7 +59,8 @@ def _row(carrier: str, town: dict[str, str], town_number: int, rank: int, number
         "network": _network(carrier, country, kind, town_number),
         "max_weight_kg": {"locker": LOCKER_KG[rank % 3], "post_office": 30}.get(kind, 20),
         "status": STATUSES.get((rank + town_number) % POINTS_IN_A_TOWN, "open"),
-        **_place(town, rank),
+        "latitude": f"{float(town['latitude']) + degrees * math.sin(turn):.6f}",
+        "longitude": f"{float(town['longitude']) + degrees * math.cos(turn):.6f}",
     }
     is_broken = carrier == "beta" and town["city"] == BROKEN_TOWN and rank in BROKEN
     return row | ({BROKEN[rank]: ""} if is_broken else {})
@@ -77,14 +78,6 @@ def _network(carrier: str, country: str, kind: str, town_number: int) -> str:
     if country == "FR":
         return "R01" if kind == "post_office" else "R03"
     return f"X{1 + town_number % 3:02d}"
-
-
-def _place(town: dict[str, str], rank: int) -> dict[str, str]:
-    """Lay the points of a town on a spiral, about a hundred metres apart."""
-    turn, degrees = rank * 2.4, 0.0011 * (rank + 1)
-    latitude = float(town["latitude"]) + degrees * math.sin(turn)
-    longitude = float(town["longitude"]) + degrees * math.cos(turn)
-    return {"latitude": f"{latitude:.6f}", "longitude": f"{longitude:.6f}"}
 
 
 def _week(days: range, *spans: str) -> Week:

@@ -2,19 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from string import Template
 from urllib.parse import urlsplit
 
-from carriers.sandbox.alpha.points import answer_points as answer_alpha_points
-from carriers.sandbox.alpha.products import answer_products
-from carriers.sandbox.alpha.shipping import answer_shipping
-from carriers.sandbox.alpha.tracking import answer_tracking
+from carriers.sandbox.alpha import points, products, shipping, tables, tracking
+from carriers.sandbox.alpha.service import dispatch
 from carriers.sandbox.beta.accounts import answer_delivery, answer_information
 from carriers.sandbox.beta.deposit_slip import OPERATION as DEPOSIT_SLIP
 from carriers.sandbox.beta.deposit_slip import answer_deposit_slip
-from carriers.sandbox.beta.points import LOOK_UP, SEARCH
-from carriers.sandbox.beta.points import answer_points as answer_beta_points
+from carriers.sandbox.beta.points import LOOK_UP, SEARCH, answer_points
 from carriers.sandbox.beta.shipping import BLOCKS, BUY, CHECK, answer_beta
 from carriers.sandbox.beta.timeline import answer_timeline
 from carriers.sandbox.control import CONTROL_PATHS, answer_control
@@ -30,7 +28,7 @@ SERVICES = rows("services.csv")
 PATHS = {row["setting"]: row["path"] for row in SERVICES}  # by the setting that takes each one's URL
 HELP = Template(Path(__file__).with_name("help.txt").read_text(encoding="utf-8"))
 BETA: dict[str, Callable[[State, Request], Response]] = {
-    **{f"{PATHS['BETA_POINTS_URL']}/{operation}": answer_beta_points for operation in (SEARCH, LOOK_UP)},
+    **{f"{PATHS['BETA_POINTS_URL']}/{operation}": answer_points for operation in (SEARCH, LOOK_UP)},
     PATHS["BETA_ACCOUNT_URL"]: answer_information,
     PATHS["BETA_DELIVERY_URL"]: answer_delivery,
     PATHS["BETA_TRACKING_URL"]: answer_timeline,
@@ -63,10 +61,10 @@ def _explain(state: State, request: Request) -> Response:
 
 HANDLERS: dict[str, Callable[[State, Request], Response]] = {
     "/": _explain,
-    PATHS["ALPHA_URL"]: answer_shipping,
-    PATHS["ALPHA_TRACKING_URL"]: answer_tracking,
-    PATHS["ALPHA_POINTS_URL"]: answer_alpha_points,
-    PATHS["ALPHA_QUICKCOST_URL"]: answer_products,
+    PATHS["ALPHA_URL"]: partial(dispatch, tables.SHIPPING, shipping.OPERATIONS),
+    PATHS["ALPHA_TRACKING_URL"]: partial(dispatch, tables.TRACKING, tracking.OPERATIONS),
+    PATHS["ALPHA_POINTS_URL"]: partial(dispatch, tables.POINTS, points.OPERATIONS),
+    PATHS["ALPHA_QUICKCOST_URL"]: partial(dispatch, tables.QUICKCOST, products.OPERATIONS),
     **dict.fromkeys(BETA, _answer_beta),
     **dict.fromkeys(CONTROL_PATHS, answer_control),
     REDIRECTED_PATH: lambda *_: json_response({"message": "this redirect was not to be followed"}),

@@ -6,6 +6,7 @@ import socketserver
 import sys
 import threading
 import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
@@ -110,18 +111,12 @@ class _Listener(ThreadingHTTPServer):
         """Break every connection, which ends the threads that wait on them."""
         with self._changed:
             for connection in self._open:
-                _break(connection)
+                with suppress(OSError):  # it is disconnected already
+                    connection.shutdown(socket.SHUT_RDWR)
             self._changed.wait_for(lambda: not self._open, CLOSING_TIMEOUT_S)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         logger.error("connection failed: %s", type(sys.exception()).__name__)
-
-
-def _break(connection: socket.socket) -> None:
-    try:
-        connection.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        logger.debug("already disconnected")
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -134,10 +129,8 @@ class _Handler(BaseHTTPRequestHandler):
         # A purchase that waits here during a reset must not show up in the ledger that starts then.
         if unread is not None and self.server.state.wait(unread.delay_s):
             return
-        try:
+        with suppress(OSError):  # the client went away
             super().handle()
-        except OSError:
-            logger.debug("the client went away")
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the parent's name
         """Log nothing here: the parent's lines hold query strings."""

@@ -12,7 +12,7 @@ from carriers.base import Carrier
 from carriers.client import Limits
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, PickupPointRejected, RequestRejected
 from carriers.products import PRODUCTS
-from carriers.sandbox.countries import ALPHA_3
+from carriers.sandbox.data import ALPHA_3
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Package, PurchasedLabel
 from tests.carriers.conftest import Serve, SetTime

@@ -8,7 +8,7 @@ import pytest
 
 from carriers.base import Carrier
 from carriers.errors import RequestRejected
-from carriers.sandbox.countries import COUNTRIES
+from carriers.sandbox.data import COUNTRIES
 from carriers.shipment import Customs, CustomsItem, Package
 from tests.carriers.support.sandbox import order
 from tests.carriers.support.shipments import CREDENTIALS

@@ -12,10 +12,8 @@ from datetime import datetime, time
 from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.soap import Elements, Tree
 from carriers.sandbox.alpha.validation import validate_credentials
-from carriers.sandbox.countries import ALPHA_3, COUNTRIES, FRANCE, PARIS
-from carriers.sandbox.data import content, filled
-from carriers.sandbox.faults import Fault
-from carriers.sandbox.http import Request, Response
+from carriers.sandbox.data import ALPHA_3, COUNTRIES, FRANCE, PARIS, content, filled
+from carriers.sandbox.http import Response
 from carriers.sandbox.pickup_points import PickupPoint, near, point_of
 from carriers.sandbox.state import State
 
@@ -31,11 +29,6 @@ ALPHA_2 = {three: two for two, three in ALPHA_3.items()}
 LOOKED_UP_QUALITY = "0"  # a good answer all the same
 # A code that asks for an error: F0601 is error 601.
 MAGIC_CODE = re.compile(r"F(\d{4})")
-
-
-def answer_points(state: State, request: Request) -> Response:
-    operations = {FRENCH: _search, INTER: _search, BY_SERVICE: _search, DETAIL: _look_up, DETAIL_INTER: _look_up}
-    return service.dispatch(state, request, tables.POINTS, operations)
 
 
 def _fields(message: soap.Message) -> Fields:
@@ -57,12 +50,8 @@ def _search(state: State, message: soap.Message) -> Response:
     soap.require(message.operation != FRENCH or country in FRANCE, NO_POINT)
     soap.require(country != "FR" or re.fullmatch(r"[0-9]{5}", fields["zipCode"]), 302, "zipCode")
 
-    def search(_: Fault) -> Response:
-        found = _found(country, fields)
-        soap.require(found, NO_POINT)
-        return _answer(message, found, "2" if fields["address"] else "1")
-
-    return service.perform(state, message, search, fields["city"])
+    quality = "2" if fields["address"] else "1"
+    return service.perform(state, message, lambda _: _answer(message, _found(country, fields), quality), fields["city"])
 
 
 def _country_of(code: str) -> str:
@@ -95,16 +84,13 @@ def _look_up(state: State, message: soap.Message) -> Response:
     soap.require(code, 300, "identifiant")
     countries = FRANCE if message.operation == DETAIL else {_country_of(fields["countryCode"])}
 
-    def look_up(_: Fault) -> Response:
-        point = point_of("alpha", code)
-        if point is None or point.country not in countries:
-            raise soap.RefusalError(NO_POINT)
-        return _answer(message, [(point, 0)], LOOKED_UP_QUALITY)
-
-    return service.perform(state, message, look_up, code)
+    point = point_of("alpha", code)
+    found = [(point, 0)] if point and point.country in countries else []
+    return service.perform(state, message, lambda _: _answer(message, found, LOOKED_UP_QUALITY), code)
 
 
 def _answer(message: soap.Message, found: list[tuple[PickupPoint, int]], quality: str) -> Response:
+    soap.require(found, NO_POINT)
     points: soap.Elements = [("listePointRelais", point_tree(point, metres)) for point, metres in found]
     content: soap.Elements = [
         ("errorCode", "0"),
@@ -149,3 +135,6 @@ def _holidays(point: PickupPoint) -> Elements:
     ends = zip(("calendarDeDebut", "calendarDeFin"), point.holiday, strict=True)
     days: Elements = [(name, datetime.combine(day, time(), PARIS).isoformat()) for name, day in ends]
     return [("listePeriodeFermeture", [*days, ("numero", "1")])]
+
+
+OPERATIONS = {**dict.fromkeys((FRENCH, INTER, BY_SERVICE), _search), **dict.fromkeys((DETAIL, DETAIL_INTER), _look_up)}

@@ -9,9 +9,8 @@ from datetime import datetime, time
 from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.validation import validate_credentials
 from carriers.sandbox.beta.accounts import after_working_days
-from carriers.sandbox.countries import COUNTRIES, PARIS, is_postal_code_of
-from carriers.sandbox.faults import Fault
-from carriers.sandbox.http import Request, Response
+from carriers.sandbox.data import COUNTRIES, PARIS, is_postal_code_of
+from carriers.sandbox.http import Response
 from carriers.sandbox.state import State
 
 LIST, TIME = "calculateProducts", "calculateDeliveryTime"
@@ -22,10 +21,6 @@ LATEST_HOUR = time(18)
 EMPTY, CREDENTIALS, WRONG_PRODUCT, NO_TARIFF = 2, 3, 4, 5
 NO_CONTRACT = "000033"  # the end of an account that has no product
 LACKING = "0000"  # before the product that an account lacks: 19000086 has no 86
-
-
-def answer_products(state: State, request: Request) -> Response:
-    return service.dispatch(state, request, tables.QUICKCOST, {LIST: _list, TIME: _time})
 
 
 def _list(state: State, message: soap.Message) -> Response:
@@ -39,11 +34,8 @@ def _list(state: State, message: soap.Message) -> Response:
     soap.require(is_known, NO_TARIFF)
     soap.require(_is_weight(fields["weight"]) and _is_there(country, fields["arrZipCode"]), NO_TARIFF)
 
-    def products(_: Fault) -> Response:
-        found = [_product(code) for code in _codes(account, _country(country))]
-        return service.succeeded(message, found)
-
-    return service.perform(state, message, products)
+    found = [_product(code) for code in _codes(account, _country(country))]
+    return service.perform(state, message, lambda _: service.succeeded(message, found))
 
 
 def _fields(message: soap.Message) -> dict[str, str]:
@@ -73,11 +65,8 @@ def _time(state: State, message: soap.Message) -> Response:
     except ValueError:
         raise soap.RefusalError(EMPTY, "shippingDate") from None
 
-    def promise(_: Fault) -> Response:
-        arrives = datetime.combine(after_working_days(sent, DAYS[fields["productCode"]]), LATEST_HOUR, PARIS)
-        return service.succeeded(message, [("date", arrives.isoformat())])
-
-    return service.perform(state, message, promise)
+    arrives = datetime.combine(after_working_days(sent, DAYS[fields["productCode"]]), LATEST_HOUR, PARIS)
+    return service.perform(state, message, lambda _: service.succeeded(message, [("date", arrives.isoformat())]))
 
 
 def _is_weight(text: str) -> bool:
@@ -98,3 +87,6 @@ def _product(code: str) -> tuple[str, soap.Tree]:
     """Write a product as the service does: without leading zeros, and without amounts on a test account."""
     amounts: soap.Elements = [(name, "0.0") for name in ("amount", "amountTTC", "amountTVA")]
     return "productList", [*amounts, ("productCode", code.lstrip("0") or "0")]
+
+
+OPERATIONS = {LIST: _list, TIME: _time}

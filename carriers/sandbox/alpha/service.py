@@ -10,7 +10,7 @@ from carriers.sandbox.state import Handler, State
 Operations = Mapping[str, Callable[[State, soap.Message], Response]]
 
 
-def dispatch(state: State, request: Request, namespace: str, operations: Operations) -> Response:
+def dispatch(namespace: str, operations: Operations, state: State, request: Request) -> Response:
     """Run one of a service's operations; refusals become error codes, malformed requests SOAP faults."""
     try:
         message = soap.read_message(request, namespace, operations)

@@ -8,9 +8,9 @@ from anyascii import anyascii
 
 from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.validation import Fields, Shipment, read_shipment, validate_credentials, validate_shipment
-from carriers.sandbox.countries import EU_TERRITORY
+from carriers.sandbox.data import EU_TERRITORY
 from carriers.sandbox.faults import Fault
-from carriers.sandbox.http import Request, Response
+from carriers.sandbox.http import Response
 from carriers.sandbox.papers import Label, PageFormat, faulty_pdf
 from carriers.sandbox.parcel import Parcel, without_secrets
 from carriers.sandbox.pickup_points import PickupPoint, point_of
@@ -22,10 +22,6 @@ FORMATS: dict[str, PageFormat] = {"PDF": "A4", "SPD": "A4", "THE": "10x15"}
 NO_LOCKERS = ("5X", "6B")  # which are searched with type C
 
 
-def answer_shipping(state: State, request: Request) -> Response:
-    return service.dispatch(state, request, tables.SHIPPING, {BUY: _buy, REPRINT: _reprint})
-
-
 def _buy(state: State, message: soap.Message) -> Response:
     shipment = read_shipment(message)
     validate_shipment(shipment)
@@ -33,22 +29,16 @@ def _buy(state: State, message: soap.Message) -> Response:
     texts = (ref.get("recipientRef", ""), skybill.get("content1", ""))
 
     def make(fault: Fault) -> Response:
-        return service.succeeded(message, _made(state, shipment, fault))
+        """Enter the parcels in the ledger; answer with the numbers and labels."""
+        numbers, reservation = state.numbers("alpha", len(shipment.skybills), fault), state.reservation()
+        parcels = [_parcel(shipment, index, number, reservation) for index, number in enumerate(numbers)]
+        state.sell(parcels, shipment.one("headerValue")["accountNumber"], fault)
+        has_label = shipment.one("skybillParamsValue")["withReservation"] == "2"
+        results = (_result(parcel.label, fault, has_label=has_label) for parcel in parcels)
+        made: soap.Elements = [("resultMultiParcelValue", result) for result in results]
+        return service.succeeded(message, [("reservationNumber", reservation), *made])
 
     return service.perform(state, message, make, ref.get("shipperRef", ""), texts)
-
-
-def _made(state: State, shipment: Shipment, fault: Fault) -> soap.Elements:
-    """Enter the parcels in the ledger; return the numbers and labels."""
-    numbers = state.numbers("alpha", len(shipment.skybills), fault)
-    reservation = state.reservation()
-    parcels = [_parcel(shipment, index, number, reservation) for index, number in enumerate(numbers)]
-    state.sell(parcels, shipment.one("headerValue")["accountNumber"], fault)
-    has_labels = shipment.one("skybillParamsValue")["withReservation"] == "2"
-    results: soap.Elements = [
-        ("resultMultiParcelValue", _result(parcel.label, fault, has_label=has_labels)) for parcel in parcels
-    ]
-    return [("reservationNumber", reservation), *results]
 
 
 def _parcel(shipment: Shipment, index: int, number: str, reservation: str) -> Parcel:
@@ -161,3 +151,6 @@ def _differences(recipient: Fields, relay: PickupPoint) -> tuple[str, ...]:
         "recipientCountry": (recipient["recipientCountry"], relay.country),
     }
     return tuple(name for name, (sent, own) in pairs.items() if as_accepted(sent) != as_accepted(own))
+
+
+OPERATIONS = {BUY: _buy, REPRINT: _reprint}

@@ -7,9 +7,8 @@ from xml.etree import ElementTree as ET  # for building only
 import defusedxml
 from defusedxml.ElementTree import fromstring
 
-from carriers.sandbox.data import rows
+from carriers.sandbox.data import Rule, broken, rows
 from carriers.sandbox.http import Request, Response
-from carriers.sandbox.rules import Rule, broken
 
 # The content of a response's element: text, or further elements. A list, because elements repeat.
 Tree = str | list[tuple[str, "Tree"]]

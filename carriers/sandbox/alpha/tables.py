@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 
 from carriers.sandbox.alpha.soap import RefusalError
-from carriers.sandbox.countries import COUNTRIES, EUROPE, OVERSEAS, codes
-from carriers.sandbox.data import error_texts, rows
-from carriers.sandbox.rules import rules_of
+from carriers.sandbox.data import COUNTRIES, EUROPE, OVERSEAS, codes, error_texts, rows, rules_of
 
 SHIPPING = "http://cxf.shipping.soap.chronopost.fr/"
 TRACKING = "http://cxf.tracking.soap.chronopost.fr/"

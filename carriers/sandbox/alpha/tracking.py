@@ -10,7 +10,7 @@ from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.soap import Elements
 from carriers.sandbox.alpha.validation import validate_credentials
 from carriers.sandbox.faults import Fault
-from carriers.sandbox.http import Request, Response
+from carriers.sandbox.http import Response
 from carriers.sandbox.journeys import LANGUAGES, TEXTS
 from carriers.sandbox.papers import NOTICE, REGULAR, Page
 from carriers.sandbox.parcel import Happening, Purchase, Way
@@ -27,20 +27,16 @@ MINUTE, DAY = "%d/%m/%Y %H:%M", "%d/%m/%Y"
 FINAL = ("delivered", "collected", "back at the sender")
 
 
-def answer_tracking(state: State, request: Request) -> Response:
-    return service.dispatch(
-        state, request, tables.TRACKING, {SEARCH: _search, CANCEL: _cancel, TRACK: _track, PROVE: _prove}
-    )
-
-
 def _search(state: State, message: soap.Message) -> Response:
     fields = _fields(message)
 
-    def search(_: Fault) -> Response:
-        found = _visible(state, message, fields["sendersRef"], fields["accountNumber"])[:MOST_FOUND]
-        return service.succeeded(message, [("listParcel", _parcel(state, row, fields["language"])) for row in found])
+    reference, language = fields["sendersRef"], fields["language"]
 
-    return service.perform(state, message, search, fields["sendersRef"])
+    def search(_: Fault) -> Response:
+        found = _visible(state, message, reference, fields["accountNumber"])[:MOST_FOUND]
+        return service.succeeded(message, [("listParcel", _parcel(state, row, language)) for row in found])
+
+    return service.perform(state, message, search, reference)
 
 
 def _cancel(state: State, message: soap.Message) -> Response:
@@ -173,3 +169,6 @@ def _details(way: Way, happening: Happening) -> Elements:
 
 def _detail(name: str, value: str) -> Elements:
     return [("infoCompList", [("name", name), ("value", value)])]
+
+
+OPERATIONS = {SEARCH: _search, CANCEL: _cancel, TRACK: _track, PROVE: _prove}

@@ -15,7 +15,7 @@ from carriers.sandbox.alpha.soap import (
     require,
     validate,
 )
-from carriers.sandbox.countries import EU_TERRITORY, FRANCE, PARIS, is_postal_code_of
+from carriers.sandbox.data import EU_TERRITORY, FRANCE, PARIS, is_postal_code_of
 
 Fields = dict[str, str]
 RELAY_EUROPE = "49"

@@ -13,7 +13,7 @@ from datetime import date, timedelta
 
 from carriers.sandbox.beta.answers import CodeError
 from carriers.sandbox.data import content
-from carriers.sandbox.faults import Fault, Operation
+from carriers.sandbox.faults import Operation
 from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.json_request import read_request
 from carriers.sandbox.state import State
@@ -90,11 +90,9 @@ def answer_delivery(state: State, request: Request) -> Response:
     if day.weekday() == SUNDAY:
         return _unpromised("JOUR_NON_OUVRE")
 
-    def promise(_: Fault) -> Response:
-        arrives = after_working_days(day, DAYS).strftime("%d/%m/%Y")
-        return json_response({"errorCode": "OK", "message": "", "deliveryDate": arrives})
-
-    return state.perform(Operation("beta", DELIVERY), promise, lambda _: _unpromised("TECHNIQUE"))
+    promise = {"errorCode": "OK", "message": "", "deliveryDate": f"{after_working_days(day, DAYS):%d/%m/%Y}"}
+    asked = Operation("beta", DELIVERY)
+    return state.perform(asked, lambda _: json_response(promise), lambda _: _unpromised("TECHNIQUE"))
 
 
 def after_working_days(day: date, count: int) -> date:

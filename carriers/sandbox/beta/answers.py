@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from carriers.sandbox.data import error_texts
+from carriers.sandbox.data import Rule, broken, error_texts
 from carriers.sandbox.http import Response, json_response
-from carriers.sandbox.rules import Rule, broken
 
 SHAPE_CODE = "30204"  # the error with which faults show the shapes of errors
 _MEANINGS = error_texts("beta")

@@ -5,7 +5,7 @@ import re
 from carriers.sandbox.beta.answers import Violations
 from carriers.sandbox.beta.order import EORI, SIZE_KEYS, Order
 from carriers.sandbox.beta.tables import DUTIES_PAID_TO, MOST_ARTICLES, RULES
-from carriers.sandbox.countries import COUNTRIES, EU, FRANCE, OVERSEAS, is_outside_union
+from carriers.sandbox.data import COUNTRIES, EU, FRANCE, OVERSEAS, is_outside_union
 from carriers.sandbox.json_request import Json
 from carriers.sandbox.papers import CustomsForm
 

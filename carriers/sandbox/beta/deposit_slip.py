@@ -8,7 +8,7 @@ from carriers.sandbox.beta import answers, tables
 from carriers.sandbox.beta.accounts import account_name
 from carriers.sandbox.beta.validation import validate_credentials
 from carriers.sandbox.data import content, filled
-from carriers.sandbox.faults import Fault, Operation
+from carriers.sandbox.faults import Operation
 from carriers.sandbox.http import Request, Response
 from carriers.sandbox.json_request import read_request
 from carriers.sandbox.papers import BOLD, NOTICE, REGULAR, Page
@@ -31,10 +31,8 @@ def answer_deposit_slip(state: State, request: Request) -> Response:
     if refused is not None:
         return _refusal(INVALID_PARCEL, refused)
 
-    def make(_: Fault) -> Response:
-        return _slip(account, numbers)
-
-    return state.perform(Operation("beta", OPERATION), make, lambda name: _refusal(name, ""))
+    asked = Operation("beta", OPERATION)
+    return state.perform(asked, lambda _: _slip(account, numbers), lambda name: _refusal(name, ""))
 
 
 def _first_invalid(state: State, account: str, numbers: list[str]) -> str | None:
@@ -55,16 +53,11 @@ def _refusal(code: str, detail: str) -> Response:
 def _slip(account: str, numbers: list[str]) -> Response:
     now_ms = time.time_ns() // 1_000_000
     facts = {"number": now_ms % 10**9, "now_ms": now_ms, "count": len(numbers), "account": account}
-    header = filled(HEADER, facts)
-    infos = {"messages": [answers.message("0", "SANDBOX: done", "INFOS")], "bordereauHeader": header}
-    return answers.multipart(infos, [("deliveryPaper", _pdf(account, numbers))])
-
-
-def _pdf(account: str, numbers: list[str]) -> bytes:
+    infos = {"messages": [answers.message("0", "SANDBOX: done", "INFOS")], "bordereauHeader": filled(HEADER, facts)}
     page = Page(A4, "Deposit slip")
     page.text((20, 270), "DEPOSIT SLIP", (BOLD, 18))
     page.text((20, 262), f"Account {account}   {len(numbers)} parcels", (REGULAR, 11))
     page.lines((20, 250), numbers, (REGULAR, 10), 170)
     page.text((20, 15), NOTICE, (BOLD, 14))
     page.turn()
-    return page.finished()
+    return answers.multipart(infos, [("deliveryPaper", page.finished())])

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from carriers.sandbox.beta.accounts import account_name
 from carriers.sandbox.beta.tables import DESTINATIONS, FROM_OVERSEAS, PICKUP_CODES
-from carriers.sandbox.countries import OVERSEAS
+from carriers.sandbox.data import OVERSEAS
 from carriers.sandbox.json_request import Json
 from carriers.sandbox.pickup_points import PickupPoint, folded, point_of
 

@@ -14,13 +14,11 @@ from typing import Any
 from carriers.sandbox.beta import accounts
 from carriers.sandbox.beta.answers import CodeError
 from carriers.sandbox.beta.tables import RULES
-from carriers.sandbox.countries import FRANCE, PARIS
-from carriers.sandbox.data import content, error_texts, filled
+from carriers.sandbox.data import FRANCE, PARIS, Rule, broken, content, error_texts, filled
 from carriers.sandbox.faults import Operation
 from carriers.sandbox.http import Request, Response, json_response
 from carriers.sandbox.json_request import MalformedError, read_request
 from carriers.sandbox.pickup_points import POINTS, PickupPoint, near, point_of
-from carriers.sandbox.rules import Rule, broken
 from carriers.sandbox.state import State
 
 SEARCH, LOOK_UP = "findRDVPointRetraitAcheminement", "findPointRetraitAcheminementByID"

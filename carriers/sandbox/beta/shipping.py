@@ -14,6 +14,7 @@ from carriers.sandbox.parcel import Parcel, without_secrets
 from carriers.sandbox.state import State
 
 BUY, CHECK = "generateLabel", "checkGenerateLabel"
+MOBILE_ONLY = ("BE", "US")  # there the landline's own field is not used
 NOT_PRINTED = {"BE": ("line1", "line3"), "CH": ("line0", "line1", "line3")}
 BLOCKS = {"2.0": "labelV2Response", "3.1": "labelV31Response"}
 
@@ -35,24 +36,18 @@ def answer_beta(state: State, request: Request) -> Response:
             return json_response({"messages": messages, block: None})
         if fault.name == "warning":
             messages.append(answers.message(answers.SHAPE_CODE, "SANDBOX: line2 is cut", "WARNING"))
-        parcel = _sold(state, order, fault)
+        parcel = Parcel(
+            label=_label(order, state.numbers("beta", 1, fault)[0]),
+            request=without_secrets(order.body),
+            customs_form=customs_form(order),
+            misrouted_by=order.misrouted_by,
+        )
+        state.sell([parcel], order.account, fault)
         made = {"parcelNumber": parcel.number, "parcelNumberPartner": None, "pdfUrl": None, "fields": None}
         return answers.multipart({"messages": messages, block: made}, _documents(parcel, fault.name))
 
     reference, texts = order.service.get("orderNumber", ""), (order.letter["sender"].get("senderParcelRef", ""),)
     return state.perform(Operation("beta", request.operation, reference, order.rank, texts), do, answers.refusal)
-
-
-def _sold(state: State, order: Order, fault: Fault) -> Parcel:
-    """Enter the parcel in the ledger."""
-    parcel = Parcel(
-        label=_label(order, state.numbers("beta", 1, fault)[0]),
-        request=without_secrets(order.body),
-        customs_form=customs_form(order),
-        misrouted_by=order.misrouted_by,
-    )
-    state.sell([parcel], order.account, fault)
-    return parcel
 
 
 def _documents(parcel: Parcel, fault: str) -> list[tuple[str, bytes]]:
@@ -66,6 +61,7 @@ def _documents(parcel: Parcel, fault: str) -> list[tuple[str, bytes]]:
 
 def _label(order: Order, number: str) -> Label:
     service, address = order.service, order.addressee
+    landline = "" if order.country in MOBILE_ONLY else address.get("phoneNumber", "")
     return Label(
         carrier="beta",
         tracking_number=number,
@@ -73,7 +69,7 @@ def _label(order: Order, number: str) -> Label:
         product_code=order.code,
         sender=_lines(order.sender),
         recipient=_lines(address),
-        phone=_phone(address),
+        phone=address.get("mobileNumber") or landline,
         instructions=order.parcel.get("instructions", ""),
         postal_code=address["zipCode"],
         pickup_point=order.parcel.get("pickupLocationId", ""),
@@ -85,12 +81,6 @@ def _label(order: Order, number: str) -> Label:
         ship_date=service["depositDate"],
         page_format=tables.FORMATS[order.body["outputFormat"]["outputPrintingType"]],
     )
-
-
-def _phone(address: Json) -> str:
-    """Return the number that is used: to BE and US no landline's own field."""
-    landline = "" if address["countryCode"] in ("BE", "US") else address.get("phoneNumber", "")
-    return address.get("mobileNumber") or landline
 
 
 def _lines(address: Json) -> tuple[str, ...]:

@@ -2,10 +2,8 @@
 
 from decimal import Decimal
 
-from carriers.sandbox.countries import COUNTRIES, EU, FRANCE, codes
-from carriers.sandbox.data import content, rows
+from carriers.sandbox.data import COUNTRIES, EU, FRANCE, codes, content, rows, rules_of
 from carriers.sandbox.papers import PageFormat
-from carriers.sandbox.rules import rules_of
 
 REQUEST, SLIP = content("beta/label_request.json"), content("beta/slip_request.json")
 

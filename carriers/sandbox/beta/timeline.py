@@ -46,11 +46,11 @@ def answer_timeline(state: State, request: Request) -> Response:
         number, language = fields["parcelNumber"], fields["lang"]
         purchase = _purchase(state, number)
 
-        def do(_: Fault) -> Response:
+        def tell(_: Fault) -> Response:
             parcel = _visible(purchase, number, language, account)
             return _answer(FOUND, parcel_json(parcel, state.ledger.way(parcel), language), language)
 
-        return state.perform(Operation("beta", TIMELINE, purchase.reference if purchase else ""), do, _refused)
+        return state.perform(Operation("beta", TIMELINE, purchase.reference if purchase else ""), tell, _refused)
     except MalformedError:
         return _refused(str(MALFORMED))
     except CodeError as error:

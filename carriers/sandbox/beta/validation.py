@@ -25,7 +25,7 @@ from carriers.sandbox.beta.order import (
     read_fields,
 )
 from carriers.sandbox.beta.points import type_of
-from carriers.sandbox.countries import COUNTRIES, FRANCE, OVERSEAS, PARIS, codes, is_outside_union, is_postal_code_of
+from carriers.sandbox.data import COUNTRIES, FRANCE, OVERSEAS, PARIS, codes, is_outside_union, is_postal_code_of
 from carriers.sandbox.json_request import Json
 from carriers.sandbox.ledger import Ledger
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from carriers.sandbox.countries import COUNTRIES, is_postal_code_of
+from carriers.sandbox.data import COUNTRIES, is_postal_code_of
 from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.pickup_points import POINTS
 from carriers.sandbox.server import SandboxServer

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import requests
 
-from carriers.sandbox.countries import PARIS
+from carriers.sandbox.data import PARIS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.changes import Changes, changed
 from tests.carriers.sandbox.control import post

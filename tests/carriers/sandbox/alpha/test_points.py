@@ -10,7 +10,7 @@ from carriers.sandbox.alpha.points import BY_SERVICE, DETAIL, DETAIL_INTER, INTE
 from carriers.sandbox.alpha.points import FRENCH as SEARCH
 from carriers.sandbox.alpha.soap import CHILDREN
 from carriers.sandbox.alpha.tables import POINT_MESSAGES
-from carriers.sandbox.countries import ALPHA_3, OVERSEAS, PARIS
+from carriers.sandbox.data import ALPHA_3, OVERSEAS, PARIS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import ACCOUNT, PASSWORD, SOAP_HEADERS, Reply, envelope
 from tests.carriers.sandbox.control import arm, post

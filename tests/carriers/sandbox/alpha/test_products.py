@@ -6,7 +6,7 @@ import pytest
 
 from carriers.products import PRODUCTS
 from carriers.sandbox.alpha.soap import CHILDREN, OPTIONAL
-from carriers.sandbox.countries import COUNTRIES, EUROPE, PARIS
+from carriers.sandbox.data import COUNTRIES, EUROPE, PARIS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import ACCOUNT, PASSWORD, SOAP_HEADERS, Reply, envelope
 from tests.carriers.sandbox.control import arm, post

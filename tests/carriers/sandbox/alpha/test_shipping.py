@@ -10,7 +10,7 @@ import requests
 
 from carriers.sandbox.alpha.shipping import as_accepted
 from carriers.sandbox.alpha.tables import MESSAGES
-from carriers.sandbox.countries import PARIS
+from carriers.sandbox.data import PARIS
 from carriers.sandbox.server import SandboxServer
 from carriers.sandbox.state import alpha_number
 from tests.carriers.sandbox.alpha.orders import (

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from carriers.sandbox.countries import PARIS
+from carriers.sandbox.data import PARIS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import (
     BUY,

@@ -7,7 +7,7 @@ import pytest
 import requests
 
 from carriers.sandbox.beta.points import MESSAGES
-from carriers.sandbox.countries import PARIS
+from carriers.sandbox.data import PARIS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.control import TIMEOUT_S, arm, post
 from tests.support.cases import in_one_test

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pypdf
 import pytest
 
-from carriers.sandbox.countries import PARIS
+from carriers.sandbox.data import PARIS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.beta.orders import (
     ADDRESSEE,
