@@ -133,7 +133,7 @@ class Carrier(Client):
         """Buy a label, after looking up the pickup point, within the deadline, by default one that begins now.
 
         Each of the `call_count` calls has the client's timeout besides. Raises CarrierError only. If a parcel fails,
-        the error's `made_numbers` are those bought before it, `made_pdfs` all that came for them.
+        the error's `made` has those bought before it, and all that came for them.
         """
         message = self._message(shipment, credentials)
         deadline = deadline or Deadline(self._timeout_s * self.call_count(len(shipment.packages)))
@@ -145,7 +145,7 @@ class Carrier(Client):
             with self._call(self.purchase_operation, credentials, deadline):
                 made = self._buy(message, shipment, credentials, first, deadline)
         except CarrierError as error:
-            error.pickup_point = point  # the parcels that were made all the same may be found
+            error.made = replace(error.made, pickup_point=point)  # the parcels that were made all the same may be found
             raise
         return replace(made, pickup_point=point)
 

@@ -161,7 +161,8 @@ class Client(ABC):
             raise
         except Exception as error:
             # The request was sent, so a bug in reading the answer must not look like a refusal.
-            failure = self._unanswered(request, error)
+            unreadable = error if isinstance(error, UnreadableError) else UnreadableError("the answer cannot be read")
+            failure = request.unanswered_error(self.name, str(unreadable), made=unreadable.made)
             failure.is_carrier_failing = answer is None or answer.status not in CLIENT_ERRORS
             failure.http_status = answer.status if answer else None
             self._log(request.operation, started_s, answer, failure)
@@ -181,14 +182,6 @@ class Client(ABC):
         """Make a call of one exchange; raises as `_call` and `_exchange`."""
         with self._call(request.operation, credentials, deadline, service=service) as left:
             return self._exchange(request, left, read)
-
-    def _unanswered(self, request: Request, error: Exception) -> CarrierError:
-        if not isinstance(error, UnreadableError):
-            return request.unanswered_error(self.name, "the answer cannot be read")
-        failure = request.unanswered_error(self.name, str(error), made_numbers=error.made_numbers)
-        failure.reservation_number = error.reservation_number
-        failure.made_pdfs = error.made_pdfs
-        return failure
 
     def _log(self, operation: str, started_s: float, answer: Answer | None, failure: CarrierError | None) -> None:
         call = Call(

@@ -14,19 +14,18 @@ CarrierError
 
 from typing import TYPE_CHECKING, ClassVar
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from carriers.shipment import NOTHING_MADE, PurchasedLabel
 
-    from carriers.shipment import PickupPoint
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class CarrierError(Exception):
     """A call to a carrier that gave no label, with the facts that a caller needs.
 
     `str()` may be shown to an API client: the carrier's text in it is redacted and holds no secret and no address.
-    `field` is the API's JSON path of the wrong value, if known. `made_numbers` are the parcels that exist at the
-    carrier although the label as a whole failed, `made_pdfs` the PDFs that came, by name as in `PurchasedLabel`,
-    `reservation_number` fetches their labels (alpha), `pickup_point` is where they go, for a pickup product.
+    `field` is the API's JSON path of the wrong value, if known. `made` is what exists at the carrier although the label
+    as a whole failed.
     `is_carrier_failing` is true if the failure counts towards the circuit breaker; a failure that a single request
     may have caused does not.
     """
@@ -43,7 +42,7 @@ class CarrierError(Exception):
         http_status: int | None = None,
         carrier_code: str = "",
         carrier_text: str = "",
-        made_numbers: tuple[str, ...] = (),
+        made: PurchasedLabel = NOTHING_MADE,
         is_carrier_failing: bool = False,
     ) -> None:
         self.carrier = carrier
@@ -52,10 +51,7 @@ class CarrierError(Exception):
         self.http_status = http_status
         self.carrier_code = carrier_code
         self.carrier_text = carrier_text
-        self.made_numbers = made_numbers
-        self.made_pdfs: Mapping[str, bytes] = {}
-        self.reservation_number = ""
-        self.pickup_point: PickupPoint | None = None
+        self.made = made
         self.is_carrier_failing = is_carrier_failing
         super().__init__(": ".join(filter(None, (field or self.summary, detail, carrier_text))))
 
@@ -76,7 +72,7 @@ class CarrierError(Exception):
     @property
     def is_nothing_made(self) -> bool:
         """Return true if certainly no parcel exists at the carrier."""
-        return not self.made_numbers
+        return not self.made.tracking_numbers
 
 
 class Rejected(CarrierError):  # noqa: N818 - named for what happened

@@ -211,17 +211,20 @@ class Shipment:
 class PurchasedLabel:
     """A label that exists at the carrier: a tracking number for each package, in their order, and the PDFs.
 
-    `pdfs` are in the order of their pages, by name: a parcel's number or, after all labels, its customs form's name.
-    `reservation_number` fetches the PDF again (alpha). `warnings` are the carrier's texts, redacted. `pickup_point` is
-    where the parcels go, for a pickup product.
+    Of one that failed it is what exists and came all the same. `pdfs` are in the order of their pages, by name: a
+    parcel's number or, after all labels, its customs form's name. `reservation_number` fetches the PDF again (alpha).
+    `warnings` are the carrier's texts, redacted. `pickup_point` is where the parcels go, for a pickup product.
     """
 
-    tracking_numbers: tuple[str, ...]
-    pdfs: Mapping[str, bytes] = field(repr=False)
+    tracking_numbers: tuple[str, ...] = ()
+    pdfs: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     warnings: tuple[str, ...] = ()
     reservation_number: str = ""
     is_customs_form_missing: bool = False
     pickup_point: PickupPoint | None = None
+
+
+NOTHING_MADE: Final = PurchasedLabel()
 
 
 @dataclass(frozen=True)

@@ -196,19 +196,19 @@ def _read_purchase(answer: Answer, *, count: int) -> PurchasedLabel:
     result = result_of_any_status(answer)  # its label is kept
     parcels = result.findall("resultMultiParcelValue")
     numbers = tuple(filter(None, map(number_of, parcels)))
-    reservation_number = number_of(result, "reservationNumber")
     pdfs, problem = _pdfs(parcels)
+    made = PurchasedLabel(numbers, pdfs, reservation_number=number_of(result, "reservationNumber"))
     if not len(parcels) == len(set(numbers)) == count:
         problem = "the answer does not name a different number for each parcel"
     if answer.status != OK:
-        raise UnreadableError(NOT_TO_THIS_REQUEST, numbers, reservation_number, pdfs)
+        raise UnreadableError(NOT_TO_THIS_REQUEST, made)
     try:
         check_code(result, answer.request, is_label=bool(numbers or pdfs))
     except UnreadableError as error:
         problem = str(error)
     if problem:
-        raise UnreadableError(problem, numbers, reservation_number, pdfs)
-    return PurchasedLabel(numbers, pdfs, reservation_number=reservation_number)
+        raise UnreadableError(problem, made)
+    return made
 
 
 def _pdfs(parcels: Sequence[Element]) -> tuple[dict[str, bytes], str]:

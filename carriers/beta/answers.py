@@ -12,6 +12,7 @@ from carriers.beta.refusals import refusal_of
 from carriers.errors import CarrierError, CredentialsRejected, Rejected, RequestRejected
 from carriers.http import multipart
 from carriers.http.transport import Answer, UnreadableError
+from carriers.shipment import PurchasedLabel
 from carriers.text import clean_number
 
 INFOS: Final = "jsonInfos"  # the id of the part with the JSON
@@ -70,7 +71,7 @@ def read_parcel(answer: Answer, *, index: int, others: tuple[str, ...] = ()) -> 
         return parcel
     made = [parcel] if parcel.number else []
     name = parcel.number if parcel.number not in ("", *others) else f"parcel-{index + 1}"
-    raise UnreadableError(problem, numbers_of(made), made_pdfs=pdfs_of([replace(parcel, number=name)]))
+    raise UnreadableError(problem, PurchasedLabel(numbers_of(made), pdfs_of([replace(parcel, number=name)])))
 
 
 def numbers_of(parcels: Sequence[Parcel]) -> tuple[str, ...]:

@@ -95,8 +95,8 @@ class Beta(Carrier):
             try:
                 made.append(self._exchange(request, own, partial(read_parcel, index=index, others=numbers)))
             except CarrierError as error:
-                error.made_numbers = (*numbers, *error.made_numbers)
-                error.made_pdfs = {**pdfs_of(made), **error.made_pdfs}
+                last = error.made
+                error.made = PurchasedLabel((*numbers, *last.tracking_numbers), {**pdfs_of(made), **last.pdfs})
                 raise
         warnings = dict.fromkeys(warning for parcel in made for warning in parcel.warnings)
         is_declared = any("customsDeclarations" in body["letter"] for body in message)

@@ -13,6 +13,7 @@ from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.http.connections import MAX_HEAD_BYTES, AnswerTooLargeError, Deadline, Exchange, pool_manager, within
 from carriers.redaction import Redactor
+from carriers.shipment import NOTHING_MADE, PurchasedLabel
 
 # They have ASCII in common. The first is Latin-1, which often has Windows' quotes: browsers read it as windows-1252.
 ONE_BYTE: Final = re.compile(
@@ -76,21 +77,12 @@ class Answer:
 class UnreadableError(ValueError):
     """An answer that breaks the protocol; the text may be shown to a shop.
 
-    `made_numbers` are the parcels that the answer names all the same, `made_pdfs` their PDFs that can be read, by
-    name, and `reservation_number` fetches them.
+    `made` are the parcels that the answer names all the same, and their PDFs that can be read.
     """
 
-    def __init__(
-        self,
-        problem: str,
-        made_numbers: tuple[str, ...] = (),
-        reservation_number: str = "",
-        made_pdfs: Mapping[str, bytes] | None = None,
-    ) -> None:
+    def __init__(self, problem: str, made: PurchasedLabel = NOTHING_MADE) -> None:
         super().__init__(problem)
-        self.made_numbers = made_numbers
-        self.reservation_number = reservation_number
-        self.made_pdfs = made_pdfs or {}
+        self.made = made
 
 
 class Transport:

@@ -44,7 +44,7 @@ def save_received(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: 
     """
     numbers = list(purchased.tracking_numbers)
     if not are_as_ordered(label, numbers):
-        raise fail_during_request(label, not_as_ordered(label, purchased))
+        raise fail_during_request(label, OutcomeUnknown(label.carrier_code, NOT_AS_ORDERED, made=purchased))
     ours = [CUSTOMS_FORM_MISSING] if purchased.is_customs_form_missing else []
     facts: dict[str, Any] = {
         "tracking_numbers": numbers,
@@ -93,13 +93,6 @@ def are_as_ordered(label: ShippingLabel, numbers: Iterable[str]) -> bool:
 def fitting(reservation_number: str) -> str:
     """Return the number if the column can hold it: a label does not fail for what only fetches its PDF again."""
     return reservation_number if len(reservation_number) <= (RESERVATION_LENGTH or 0) else ""
-
-
-def not_as_ordered(label: ShippingLabel, purchased: PurchasedLabel) -> OutcomeUnknown:
-    error = OutcomeUnknown(label.carrier_code, NOT_AS_ORDERED, made_numbers=purchased.tracking_numbers)
-    error.made_pdfs, error.reservation_number = purchased.pdfs, purchased.reservation_number
-    error.pickup_point = purchased.pickup_point
-    return error
 
 
 def not_recorded(label: ShippingLabel, purchased: PurchasedLabel) -> PurchaseFailedError:
@@ -228,13 +221,13 @@ def save_failure(label: ShippingLabel, error: CarrierError, answer: dict[str, An
     """Write a failure to the row, beside what others have found out of it meanwhile."""
     locked = ShippingLabel.objects.row_of(label).select_for_update(of=("self",))
     row = locked.only("id", "shop", "tracking_numbers").first() or label
-    numbers = unique(row.tracking_numbers, error.made_numbers)
+    made, numbers = error.made, unique(row.tracking_numbers, error.made.tracking_numbers)
     facts = answer | {"tracking_numbers": numbers, "ask_again_at": None}
-    if error.reservation_number:
-        facts["reservation_number"] = fitting(error.reservation_number)
-    facts |= kept_of(error.pickup_point)
-    if error.made_pdfs:
-        facts["pdf"] = unmerged.zipped(error.made_pdfs)
+    if made.reservation_number:
+        facts["reservation_number"] = fitting(made.reservation_number)
+    facts |= kept_of(made.pickup_point)
+    if made.pdfs:
+        facts["pdf"] = unmerged.zipped(made.pdfs)
     if isinstance(error, OutcomeUnknown):
         event = Event.UNANSWERED
     elif numbers:
@@ -246,7 +239,7 @@ def save_failure(label: ShippingLabel, error: CarrierError, answer: dict[str, An
         if isinstance(error, CarrierUnavailable) and error.carrier_code and has_search(label):
             facts["ask_again_at"] = label.leased_until + SEARCH_DELAY
     if not move(label, event, **facts):
-        save_late(label, error.made_numbers)
+        save_late(label, made.tracking_numbers)
 
 
 def has_search(label: ShippingLabel) -> bool:

@@ -257,7 +257,7 @@ def cancel_found(label: ShippingLabel, talk: Conversation, numbers: tuple[str, .
 def leave(label: ShippingLabel, problem: str, found: tuple[str, ...]) -> None:
     """Leave a purchase to a person, with all its numbers."""
     numbers = outcomes.unique(label.tracking_numbers, found)
-    error = OutcomeUnknown(label.carrier_code, problem, made_numbers=tuple(numbers))
+    error = OutcomeUnknown(label.carrier_code, problem, made=PurchasedLabel(tuple(numbers)))
     again_at = clock.now() + ASK_AGAIN_AFTER
     fail_own(label, Event.FOUND, error, tracking_numbers=numbers, ask_again_at=again_at)
 

@@ -303,8 +303,8 @@ def test_shop_direct_goes_to_no_locker(sandbox: SandboxServer, clients: Clients)
     with pytest.raises(PickupPointRejected, match="is a locker") as caught:
         clients["alpha"].create_label(order("alpha_2shopdirect", pickup_point_code="4501L"), ALPHA)
     assert caught.value.field == "pickupPointCode"
-    assert caught.value.pickup_point
-    assert caught.value.pickup_point.code == "4501L"  # by whose place Ignored-Fields goes
+    assert caught.value.made.pickup_point
+    assert caught.value.made.pickup_point.code == "4501L"  # by whose place Ignored-Fields goes
     assert [row["misrouted"] for row in ledger(sandbox)] == [False, False]
 
 

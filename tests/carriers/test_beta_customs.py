@@ -108,9 +108,9 @@ def test_all_labels_and_forms_come_by_name_whatever_comes_after_them(serve: Serv
     with pytest.raises(AddressRejected) as caught:
         client("beta", server.url).create_label(swiss(2), CREDENTIALS["beta"])
     number = "6A12345678901"
-    assert caught.value.made_numbers == (number,)
-    assert list(caught.value.made_pdfs) == [number, f"{number}-customs-form"]
-    assert [sizes(pdf)[0][0] for pdf in caught.value.made_pdfs.values()] == [281, 595]
+    assert caught.value.made.tracking_numbers == (number,)
+    assert list(caught.value.made.pdfs) == [number, f"{number}-customs-form"]
+    assert [sizes(pdf)[0][0] for pdf in caught.value.made.pdfs.values()] == [281, 595]
 
 
 # The declaration

@@ -174,7 +174,7 @@ def test_a_parcel_in_an_answer_of_http_403_is_not_forgotten(serve: Serve) -> Non
     server = serve(always(http(label, 403, MULTIPART)))
     with pytest.raises(OutcomeUnknown) as caught:
         client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
-    assert caught.value.made_numbers == tuple(caught.value.made_pdfs) == ("6A12345678901",)
+    assert caught.value.made.tracking_numbers == tuple(caught.value.made.pdfs) == ("6A12345678901",)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_a_pdf_that_comes_without_a_number_is_kept(serve: Serve, old: bytes, new
     server = serve(always(http(label.replace(old, new), content_type=MULTIPART)))
     with pytest.raises(OutcomeUnknown) as caught:
         client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
-    assert (caught.value.made_numbers, list(caught.value.made_pdfs)) == ((), ["parcel-1"])
+    assert (caught.value.made.tracking_numbers, list(caught.value.made.pdfs)) == ((), ["parcel-1"])
 
 
 def test_an_error_beside_a_pdf_without_a_number_is_no_refusal(serve: Serve) -> None:
@@ -201,7 +201,7 @@ def test_an_error_beside_a_pdf_without_a_number_is_no_refusal(serve: Serve) -> N
     server = serve(always(http(label.replace(b'"id": "0"', b'"id": "30301"'), content_type=MULTIPART)))
     with pytest.raises(OutcomeUnknown) as caught:
         client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
-    assert list(caught.value.made_pdfs) == ["parcel-1"]
+    assert list(caught.value.made.pdfs) == ["parcel-1"]
 
 
 @pytest.mark.parametrize("code", ["30211", "30519", "ROUTING_201", "30000", "40016", "39999"])
@@ -221,4 +221,4 @@ def test_the_wrong_parcel_of_several_is_named(serve: Serve) -> None:
     with pytest.raises(RequestRejected) as caught:
         client("beta", server.url).create_label(shipment("beta", 3), CREDENTIALS["beta"])
     assert caught.value.field == "parcels[1].weight"
-    assert caught.value.made_numbers == ("6A12345678901",)
+    assert caught.value.made.tracking_numbers == ("6A12345678901",)

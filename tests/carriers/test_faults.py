@@ -109,10 +109,10 @@ def check_agreement_with_the_ledger(made: Purchase) -> None:
         # One order may cause a refusal, and an answer of 4xx.
         assert outcome.is_carrier_failing == (not outcome.carrier_text and outcome.http_status not in CLIENT_ERRORS)
         assert outcome.code == f"{outcome.carrier.upper()}_OUTCOME_UNKNOWN"
-        assert set(outcome.made_numbers) <= set(made.bought)
+        assert set(outcome.made.tracking_numbers) <= set(made.bought)
         assert not outcome.is_nothing_made
     else:
-        assert outcome.made_numbers == made.bought
+        assert outcome.made.tracking_numbers == made.bought
         assert outcome.is_nothing_made == (made.bought == ())
 
 
@@ -153,7 +153,7 @@ def test_an_unreadable_answer_leaves_the_outcome_unknown(carrier: str, play: Pla
 @pytest.mark.parametrize(("carrier", "fault"), [("alpha", ALPHA), ("beta", BETA)])
 def test_an_answer_without_a_pdf_names_its_numbers(carrier: str, fault: dict[str, Play]) -> None:
     error, _, _ = buy(carrier, fault["yes without a label"], UNHURRIED)
-    assert error.made_numbers == {"alpha": ("XS000000001FR",), "beta": ("6A12345678901",)}[carrier]
+    assert error.made.tracking_numbers == {"alpha": ("XS000000001FR",), "beta": ("6A12345678901",)}[carrier]
     assert error.detail == "the answer has no label"
 
 
@@ -248,7 +248,7 @@ def test_a_failure_of_a_linked_parcel_names_the_numbers_made_before_it(
     assert type(made.outcome) is error
     assert isinstance(made.outcome, CarrierError)
     check_agreement_with_the_ledger(made)
-    assert made.outcome.made_numbers == made.bought[: rank - 1]
+    assert made.outcome.made.tracking_numbers == made.bought[: rank - 1]
     assert made.received == {CREATE_PATHS["beta"]: rank}
 
 
@@ -344,5 +344,5 @@ def test_one_number_for_two_parcels_leaves_the_outcome_unknown(serve: Serve) -> 
     server = serve(always(LABEL["beta"]))
     with pytest.raises(OutcomeUnknown, match="repeats the number") as caught:
         client("beta", server.url).create_label(shipment("beta", 2), CREDENTIALS["beta"])
-    assert caught.value.made_numbers == ("6A12345678901",) * 2
-    assert list(caught.value.made_pdfs) == ["6A12345678901", "parcel-2"]
+    assert caught.value.made.tracking_numbers == ("6A12345678901",) * 2
+    assert list(caught.value.made.pdfs) == ["6A12345678901", "parcel-2"]

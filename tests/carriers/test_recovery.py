@@ -111,16 +111,16 @@ def test_a_yes_without_a_pdf_tells_the_reservations_number(
     arm(sandbox, fault, carrier="alpha", count=1)
     with pytest.raises(OutcomeUnknown) as caught:
         clients["alpha"].create_label(order("alpha-13"), ALPHA)
-    assert caught.value.made_numbers == bought(sandbox, "alpha")
-    assert len(text_of(clients["alpha"].fetch_label(caught.value.reservation_number, ALPHA))) == 1
+    assert caught.value.made.tracking_numbers == bought(sandbox, "alpha")
+    assert len(text_of(clients["alpha"].fetch_label(caught.value.made.reservation_number, ALPHA))) == 1
 
 
 def test_the_pdfs_that_can_be_read_are_kept_beside_one_that_can_not(serve: Serve) -> None:
     answer = re.sub(rb"(?<=<pdfEtiquette>)[^<]+", b"!", answer_file("alpha_3_parcels.xml"), count=1)
     with pytest.raises(OutcomeUnknown, match="is not base64") as caught:
         client("alpha", serve(always(http(answer))).url).create_label(order("alpha-13", 3), ALPHA)
-    assert caught.value.reservation_number == ET.fromstring(answer).findtext(".//reservationNumber")
-    assert list(caught.value.made_pdfs) == list(caught.value.made_numbers[1:])
+    assert caught.value.made.reservation_number == ET.fromstring(answer).findtext(".//reservationNumber")
+    assert list(caught.value.made.pdfs) == list(caught.value.made.tracking_numbers[1:])
 
 
 @pytest.mark.parametrize(
@@ -131,8 +131,8 @@ def test_the_label_of_an_answer_that_contradicts_itself_is_kept(serve: Serve, ol
     answer = answer_file("alpha_1_parcels.xml").replace(old, new)
     with pytest.raises(OutcomeUnknown, match="error code") as caught:
         client("alpha", serve(always(http(answer))).url).create_label(order("alpha-13"), ALPHA)
-    assert caught.value.made_numbers == tuple(caught.value.made_pdfs) == ("XS000000001FR",)
-    assert caught.value.reservation_number == "0042"
+    assert caught.value.made.tracking_numbers == tuple(caught.value.made.pdfs) == ("XS000000001FR",)
+    assert caught.value.made.reservation_number == "0042"
 
 
 @pytest.mark.parametrize("status", [201, 202, 302, 400, 500])
@@ -140,8 +140,8 @@ def test_the_label_of_an_answer_with_another_status_is_kept(serve: Serve, status
     server = serve(always(http(answer_file("alpha_1_parcels.xml"), status)))
     with pytest.raises(OutcomeUnknown, match="not one to this request") as caught:
         client("alpha", server.url).create_label(order("alpha-13"), ALPHA)
-    assert caught.value.made_numbers == tuple(caught.value.made_pdfs) == ("XS000000001FR",)
-    assert caught.value.reservation_number == "0042"
+    assert caught.value.made.tracking_numbers == tuple(caught.value.made.pdfs) == ("XS000000001FR",)
+    assert caught.value.made.reservation_number == "0042"
 
 
 def test_a_refusal_with_another_status_leaves_the_outcome_open(serve: Serve) -> None:
@@ -155,7 +155,7 @@ def test_a_label_without_a_number_is_no_refusal(serve: Serve) -> None:
     server = serve(always(http(answer.replace(b"XS000000001FR", b""))))
     with pytest.raises(OutcomeUnknown) as caught:
         client("alpha", server.url).create_label(order("alpha-13"), ALPHA)
-    assert (caught.value.made_numbers, list(caught.value.made_pdfs)) == ((), ["parcel-1"])
+    assert (caught.value.made.tracking_numbers, list(caught.value.made.pdfs)) == ((), ["parcel-1"])
 
 
 def test_a_parcel_may_be_found_only_after_a_while(

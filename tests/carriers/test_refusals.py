@@ -21,7 +21,7 @@ from carriers.errors import (
 )
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
-from carriers.shipment import Credentials
+from carriers.shipment import Credentials, PurchasedLabel
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.sandbox import creates, faulty, order, received, reset
@@ -192,7 +192,7 @@ def test_the_tree_is_the_one_that_its_docstring_draws() -> None:
     for error, suffix in API_CODES.items():
         assert error("alpha").code == f"ALPHA_{suffix}"
     assert not OutcomeUnknown("alpha").is_nothing_made
-    assert not CarrierUnavailable("beta", made_numbers=("6A1",)).is_nothing_made
+    assert not CarrierUnavailable("beta", made=PurchasedLabel(("6A1",))).is_nothing_made
 
 
 @in_one_test(

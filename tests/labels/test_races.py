@@ -13,6 +13,7 @@ from pytest_django.fixtures import Settings
 
 from carriers.errors import OutcomeUnknown
 from carriers.http.transport import UnreadableError
+from carriers.shipment import PurchasedLabel
 from labels.idempotency import IdempotencyKey
 from labels.lifecycle import cancelling, decisions, leases, outcomes, parcels, purchase
 from labels.lifecycle.reconciling import reconcile
@@ -308,7 +309,7 @@ def test_a_failure_after_an_adoption_leaves_no_parcel_that_nobody_knows(
         numbers = create_label(*args).tracking_numbers
         pass_time()
         decisions.adopt(label=row(), tracking_numbers=["", numbers[1]], pdf=PDF, decided_by=person)
-        raise OutcomeUnknown("alpha", made_numbers=numbers)
+        raise OutcomeUnknown("alpha", made=PurchasedLabel(numbers))
 
     monkeypatch.setattr(carrier, "create_label", slowly)
     assert_coded(post(buyer, order(parcels=weighing(1, 2)), key=KEY), 502, "ALPHA_OUTCOME_UNKNOWN")

@@ -93,7 +93,7 @@ def test_another_line_with_the_boundary_in_it_is_not_the_boundary(serve: Serve, 
 def test_a_label_that_cannot_be_read_leaves_the_number_known(serve: Serve, body: bytes) -> None:
     with pytest.raises(OutcomeUnknown) as caught:
         bought(serve, body)
-    assert caught.value.made_numbers == (NUMBER,)
+    assert caught.value.made.tracking_numbers == (NUMBER,)
 
 
 def test_too_long_a_header_is_refused(serve: Serve) -> None:
