@@ -18,8 +18,9 @@ from parcels.tracking.schedule import schedule_next_check
 from parcels.tracking.steps import has_moved
 from parcels.tracking.timeline import events_of, locked, recompute
 from shops.db import clock
-from shops.db.bulk import PreparedInsert, batches, instance
+from shops.db.bulk import PreparedInsert, instance
 from shops.db.prepared import PreparedQuery, Row, argument, pipelined
+from shops.db.querysets import rows_with
 
 # What a label's parcel takes from another parcel of the same order, that of the shop's last report if there is one.
 OF_THE_ORDER: Final = (
@@ -218,8 +219,4 @@ def destination(label: ShippingLabel) -> dict[str, Any]:
 
 def parcels_of(label_ids: Sequence[str]) -> list[str]:
     """Return the ids of the parcels that these labels are, without those that the shop has reported itself."""
-    return [
-        parcel_id
-        for ids in batches(label_ids)
-        for parcel_id in Parcel.objects.filter(id__in=ids, imported_at=None).values_list("id", flat=True)
-    ]
+    return list(rows_with(label_ids, Parcel.objects.filter(imported_at=None).values_list("id", flat=True)))

@@ -19,6 +19,7 @@ from labels.personal_data.columns import KEYS, LABEL, REFUSAL
 from labels.slips import making
 from shops.db import clock
 from shops.db.bulk import batches
+from shops.db.querysets import rows_with
 from shops.personal_data import Traces, left_of
 
 # A key is kept for this long, erased or not: a repeated request must not buy again.
@@ -52,17 +53,11 @@ def traces(labels: QuerySet[ShippingLabel]) -> list[Traces]:
 
 def not_over(label_ids: Sequence[str]) -> list[str]:
     """Select the labels whose purchase has not ended: it is worked on, asked about or to be decided."""
-    return [
-        label_id
-        for ids in batches(label_ids)
-        for label_id in ShippingLabel.objects.filter(id__in=ids).exclude(state__in=OVER).values_list("id", flat=True)
-    ]
+    return list(rows_with(label_ids, ShippingLabel.objects.exclude(state__in=OVER).values_list("id", flat=True)))
 
 
 def with_pdf(label_ids: Sequence[str]) -> Iterator[ShippingLabel]:
-    for ids in batches(label_ids):
-        kept = ShippingLabel.objects.filter(id__in=ids, state__in=STORED, pdf_removed_at=None)
-        yield from kept.only("id")
+    return rows_with(label_ids, ShippingLabel.objects.filter(state__in=STORED, pdf_removed_at=None).only("id"))
 
 
 def remove_pdf(label: ShippingLabel) -> int:
@@ -88,13 +83,12 @@ def erase(label_ids: Sequence[str]) -> int:
 
 def blank_receipts(label_ids: Iterable[str]) -> None:
     """Leave in the receipts of labels that are over what an erasure leaves of their rows. Raise StorageError."""
-    for ids in batches(label_ids):
-        for label in ShippingLabel.objects.over().filter(id__in=ids).select_related("shop"):
-            is_past = label.finished_at is not None and label.finished_at < clock.now() - KEY_PROMISE
-            for name, left in (remainder(label) | (WITHOUT_KEYS if is_past else {})).items():
-                setattr(label, name, left)
-            label.addresses_removed_at = label.addresses_removed_at or clock.now()
-            receipts.write(label)
+    for label in rows_with(label_ids, ShippingLabel.objects.over().select_related("shop")):
+        is_past = label.finished_at is not None and label.finished_at < clock.now() - KEY_PROMISE
+        for name, left in (remainder(label) | (WITHOUT_KEYS if is_past else {})).items():
+            setattr(label, name, left)
+        label.addresses_removed_at = label.addresses_removed_at or clock.now()
+        receipts.write(label)
 
 
 def past_promise(labels: ShippingLabelQuerySet) -> ShippingLabelQuerySet:

@@ -14,7 +14,7 @@ from labels.models import LabelState, ShippingLabel
 from labels.pdfs import receipts
 from labels.personal_data.erasure import WITHOUT_KEYS, anonymise, blank_receipts, past_promise, remove_pdf
 from parcels.personal_data import erasure
-from shops.db.bulk import batches
+from shops.db.querysets import rows_with
 
 # The states of what was bought and is settled.
 BOUGHT = (LabelState.GENERATED, LabelState.CANCELLED)
@@ -87,7 +87,6 @@ def blank_outdated(written_at: dict[str, datetime]) -> None:
 
     They are of labels that something happened to long after the purchase, such as a cancellation.
     """
-    for ids in batches(written_at):
-        erased = ShippingLabel.objects.filter(id__in=ids, addresses_removed_at__isnull=False)
-        times = erased.values_list("id", "addresses_removed_at")
-        blank_receipts([label_id for label_id, removed_at in times if written_at[label_id] < removed_at])
+    erased = ShippingLabel.objects.filter(addresses_removed_at__isnull=False)
+    times = rows_with(written_at, erased.values_list("id", "addresses_removed_at"))
+    blank_receipts([label_id for label_id, removed_at in times if written_at[label_id] < removed_at])

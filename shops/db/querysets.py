@@ -1,14 +1,18 @@
 """Querysets that all apps share."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import or_
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from django.db import connection, models
 from django.db.models import Q
 from django.db.models.functions import Cast, StrIndex
 from django.db.models.lookups import GreaterThan
+
+from shops.db.bulk import batches
+
+Found = TypeVar("Found")
 
 
 class ForShop(models.QuerySet[Any]):
@@ -32,6 +36,12 @@ class ForShop(models.QuerySet[Any]):
 
 def any_of(conditions: Iterable[Q]) -> Q:
     return reduce(or_, conditions, Q(pk__in=[]))
+
+
+def rows_with(ids: Iterable[str], rows: models.QuerySet[Any, Found]) -> Iterator[Found]:
+    """Yield those of the rows that have one of these ids, asked for in batches."""
+    for some in batches(ids):
+        yield from rows.filter(id__in=some)
 
 
 def after(row: Mapping[str, Any], order: Sequence[str]) -> Q:
