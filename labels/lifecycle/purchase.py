@@ -86,11 +86,11 @@ def buy(  # noqa: PLR0913 - an order and all that it came with, by name
     contract = check_product(found, order)
     try:
         label = buy_new(contract=contract, order=order, key=key, token_id=token_id, wait=wait)
-    except NotBegunError as error:
-        # Another request with the key may have left a row by now.
-        if key and (earlier := find_earlier(shop_id, key)):
+    except ApiError as error:
+        # Nothing was written, and another request with the key may have left a row by now.
+        if key and not isinstance(error, LabelError) and (earlier := find_earlier(shop_id, key)):
             return replay(earlier, key), True
-        raise error.answer from error
+        raise
     return label, False
 
 
@@ -104,18 +104,10 @@ def look_up(
     return earlier, CarrierContract.with_mode(row[:-1]) if row else None
 
 
-class NotBegunError(Exception):
-    """Nothing was written and the carrier was not asked; `answer` is what the client is told."""
-
-    def __init__(self, answer: ApiError) -> None:
-        super().__init__()
-        self.answer = answer
-
-
 def buy_new(
     *, contract: CarrierContract, order: dict[str, Any], key: IdempotencyKey | None, token_id: str, wait: OrderWait
 ) -> ShippingLabel:
-    """Buy the label of an order that has its sender; raise NotBegunError where nothing was written, else ApiError."""
+    """Buy the label of an order that has its sender; raise ApiError, LabelError once its row was written."""
     carrier_code = contract.carrier_code
     is_held_up = bulkhead.is_patient
     try:
@@ -127,13 +119,12 @@ def buy_new(
             check_customs(talk.carrier, ordered, credentials)
             return place(label, ordered, talk, wait)
     except KeyInUseError as error:
-        raise NotBegunError(ApiError(IDEMPOTENCY_KEY_IN_PROGRESS)) from error
+        raise ApiError(IDEMPOTENCY_KEY_IN_PROGRESS) from error
     except BulkheadFullError as error:
         refusal = CarrierUnavailable(carrier_code, "too many purchases at a time")
-        answer = ApiError(ORDERS_HELD_UP) if is_held_up else CarrierFailedError(refusal, wait=BULKHEAD_FULL_S)
-        raise NotBegunError(answer) from error
+        raise ApiError(ORDERS_HELD_UP) if is_held_up else CarrierFailedError(refusal, wait=BULKHEAD_FULL_S) from error
     except (CarrierUnavailable, Rejected) as error:
-        raise NotBegunError(CarrierFailedError(error)) from error
+        raise CarrierFailedError(error) from error
 
 
 def find_earlier(shop_id: str, key: IdempotencyKey) -> ShippingLabel | None:
