@@ -29,7 +29,6 @@ from shops.contracts.addresses import CountryField, TextField, address_of
 from shops.contracts.bulkhead import BulkheadFullError, bulkhead
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
-from shops.webhooks.models import iso
 
 PICKUP_PRODUCTS: Final = tuple(product.code for product in PRODUCTS.values() if product.needs_pickup_point)
 MAX_LIMIT: Final = 25
@@ -130,12 +129,7 @@ def source_of(found: FoundPoints, *, began_at: datetime) -> str:
     return "memory" if is_fresh else "stand_in"  # the memory of up to a day, as the carrier was down
 
 
-def as_json(found: FoundPoints, limit: int) -> dict[str, Any]:
-    as_of = iso(found.asked_at)
-    return {"data": [point_as_json(point) for point in found.points[:limit]], "asOf": as_of}
-
-
-def point_as_json(point: PickupPoint) -> dict[str, Any]:
+def as_json(point: PickupPoint) -> dict[str, Any]:
     most_kg, hours = point.max_weight_kg, point.opening_hours
     return {
         "pickupPointCode": point.code,

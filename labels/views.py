@@ -38,6 +38,7 @@ from shops.api.request_body import sent_body
 from shops.db.failures import reason
 from shops.staff.audit.models import Action, Channel
 from shops.staff.audit.recording import Actor, acting, record
+from shops.webhooks.models import iso
 
 if TYPE_CHECKING:
     from shops.models import AccessToken, Shop
@@ -95,7 +96,8 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
             label = error.label
             raise
         finally:  # of the errors too
-            border = border_to_point(label) if label else None
+            # Known of a label that has a pickup point.
+            border = crosses_border(place(label.sender), place(label.pickup_point)) if label else None
             self.headers = ignored_header(body, sender_address=sender_address, crosses_border=border)
         replayed = {"Idempotent-Replayed": "true"} if is_replay else {}
         answer_headers = {"Location": f"{TRACKING}/shipments/{label.id}", **headers_of(label), **replayed}
@@ -173,7 +175,8 @@ class PointViewSet(ViewSet):
         search = read_query(request, points.PointQuerySerializer)
         shop = cast("Shop", request.user)
         near = points.find(shop_id=shop.id, sender_address=shop.sender_address, search=search)
-        return Response(points.as_json(near, search["limit"]))
+        data = list(map(points.as_json, near.points[: search["limit"]]))
+        return Response({"data": data, "asOf": iso(near.asked_at)})
 
 
 def found(labels: QuerySet[ShippingLabel], label_id: str) -> ShippingLabel:
@@ -182,11 +185,6 @@ def found(labels: QuerySet[ShippingLabel], label_id: str) -> ShippingLabel:
     if label is None:
         raise ApiError(LABEL_NOT_FOUND)
     return label
-
-
-def border_to_point(label: ShippingLabel) -> bool | None:
-    """Return true if the label's parcels cross a customs border to its pickup point, None where none is known."""
-    return crosses_border(place(label.sender), place(label.pickup_point))
 
 
 def headers_of(label: ShippingLabel) -> dict[str, str]:

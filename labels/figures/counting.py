@@ -1,10 +1,8 @@
 """Counts labels again, whole days at a time, so that a count repeats none before it and corrects all of them."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
 from datetime import date, datetime, timedelta
-from decimal import Decimal
 from typing import Any, Final
 
 from django.db.models import Count, Max, QuerySet
@@ -23,20 +21,6 @@ COMMIT_MARGIN: Final = timedelta(minutes=10)
 # The first count of a day goes back this far, and finds whatever the others have missed.
 LOOK_BACK: Final = timedelta(days=31)
 GROUPS: Final = ("shop_id", "carrier_code", "product_code", "state", "error_code")
-
-
-@dataclass
-class Sum:
-    labels: int = 0
-    parcels: int = 0
-    kilograms: Decimal = Decimal(0)
-    last_finished_at: datetime | None = None
-
-    def add(self, labels: int, weights_kg: list[str], finished_at: datetime | None) -> None:
-        self.labels += labels
-        self.parcels += labels * len(weights_kg)
-        self.kilograms += labels * total_kg(weights_kg)
-        self.last_finished_at = max(filter(None, (self.last_finished_at, finished_at)), default=None)
 
 
 def recount(is_stopping: Callable[[], bool] = lambda: False) -> int:
@@ -81,13 +65,18 @@ def days_of_late_changes(last: datetime) -> set[date]:
 
 
 def count(day: date) -> Iterator[LabelFigure]:
-    sums: dict[tuple[Any, ...], Sum] = {}
+    found: defaultdict[tuple[Any, ...], list[tuple[list[str], int, datetime | None]]] = defaultdict(list)
     for *group, weights_kg, labels, finished_at in grouped(day):
-        sums.setdefault(tuple(group), Sum()).add(labels, weights_kg, finished_at)
-    for names, made in sums.items():
-        grams = round(made.kilograms * 1000)
-        facts = {field.name: getattr(made, field.name) for field in fields(made) if field.name != "kilograms"}
-        yield LabelFigure(**dict(zip(GROUPS, names, strict=True)), day=day, grams=grams, **facts)
+        found[tuple(group)].append((weights_kg, labels, finished_at))
+    for names, alike in found.items():
+        yield LabelFigure(
+            **dict(zip(GROUPS, names, strict=True)),
+            day=day,
+            labels=sum(labels for _, labels, _ in alike),
+            parcels=sum(labels * len(weights_kg) for weights_kg, labels, _ in alike),
+            grams=round(1000 * sum(labels * total_kg(weights_kg) for weights_kg, labels, _ in alike)),
+            last_finished_at=max(filter(None, (finished_at for _, _, finished_at in alike)), default=None),
+        )
 
 
 def grouped(day: date) -> Iterable[tuple[Any, ...]]:

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
-from typing import Any
 
-from django.utils.translation import gettext
-from django.utils.translation import gettext_noop as _
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from carriers import pdf
 from carriers.http.transport import UnreadableError
@@ -22,13 +21,6 @@ MERGING_TIMEOUT_S = 30.0
 
 class PrintingError(Exception):
     """Nothing is printed; `str()` says why, in the language of staff, which readers' threads don't know."""
-
-    def __init__(self, text: str, **facts: Any) -> None:
-        super().__init__(text)
-        self.text, self.facts = text, facts
-
-    def __str__(self) -> str:
-        return gettext(self.text).format(**self.facts)
 
 
 # One at a time in a process: a print takes up to 200 MB of memory, and the merger as much.
@@ -59,12 +51,13 @@ def contents(labels: Sequence[ShippingLabel]) -> list[bytes]:
         nonlocal left
         content = bytes(label.pdf) if label.pdf is not None else stored(label.pdf_key)
         if content is None:
-            raise PrintingError(_("The PDF of {id} is not in the storage. Print the others without it."), id=label.id)
+            text = _("The PDF of {id} is not in the storage. Print the others without it.")
+            raise PrintingError(format_lazy(text, id=label.id))
         with lock:
             left -= len(content)
             if left < 0:
                 text = _("These PDFs are more than {size} MiB. Print fewer.")
-                raise PrintingError(text, size=MAX_OUTPUT_BYTES // 1024**2)
+                raise PrintingError(format_lazy(text, size=MAX_OUTPUT_BYTES // 1024**2))
         return content
 
     pool = ThreadPoolExecutor(min(READERS, len(labels)))
