@@ -12,7 +12,7 @@ from config import erasures
 from labels.models import ShippingLabel
 from labels.pdfs.storage import StorageError
 from labels.personal_data import erasure as label_erasure
-from parcels.importing.numbers import lock_imports
+from parcels.importing.numbers import lock_imports, lock_shop
 from parcels.models import Parcel, TrackingNumber
 from parcels.personal_data import erasure as parcel_erasure
 from shops.db.bulk import batches
@@ -64,8 +64,11 @@ class Customer:
         self.record(Action.SEARCHED, hits=len(self.parcels) + len(self.labels))
         return counts
 
-    def erase(self) -> list[str]:
-        """Erase all of it and what a running import brings, on record, first in the journal; raise CustomerError."""
+    def erase(self, pdfs_before: int = 0) -> list[str]:
+        """Erase all of it, and what an import or a purchase that runs brings, on record, first in the journal.
+
+        Raise CustomerError. `pdfs_before` were removed before it was found out that there is more.
+        """
         with transaction.atomic():
             lock_imports(self.shop_id)
         latest = self.find(self.shop_id, self.email)
@@ -75,25 +78,39 @@ class Customer:
         except StorageError as error:
             text = gettext("the storage can't be reached ({error}): nothing was changed; run it again")
             raise CustomerError(text.format(error=error)) from None
-        return latest.remove()
+        return latest.remove(pdfs_before)
 
-    def remove(self) -> list[str]:
+    def remove(self, pdfs_before: int = 0) -> list[str]:
         """Erase what is not erased yet; raise CustomerError.
 
         PDFs go first, then all rows in one transaction: a run that is killed in between can be repeated, as the rows
         still have the e-mail. `parcels.personal_data` and `labels.personal_data` say which data is kept, and why.
         """
         try:
-            pdfs = sum(map(label_erasure.remove_pdf, label_erasure.with_pdf(self.labels)))
+            pdfs = pdfs_before + sum(map(label_erasure.remove_pdf, label_erasure.with_pdf(self.labels)))
             label_erasure.blank_receipts(self.labels)
         except StorageError as error:
             text = gettext("the storage can't be reached ({error}): only some PDFs were removed; run it again")
             raise CustomerError(text.format(error=error)) from None
         with transaction.atomic():
             lock_imports(self.shop_id)
-            parcels, labels = parcel_erasure.erase(self.parcels), label_erasure.erase(self.labels)
+            lock_shop(self.shop_id)  # a label's parcel takes the customer's fields from another one of the order
+            labels = label_erasure.erase(self.labels)  # first: what changes a label changes its parcel after it
+            parcels = parcel_erasure.erase(self.parcels)
+            is_all = not self.email or (labels == len(self.labels) and not self.has_more())
+            transaction.set_rollback(not is_all)
+        if not is_all:
+            return self.erase(pdfs)
         self.record(Action.REMOVED, parcels=parcels, labels=labels, pdfs=pdfs)
         return lines(parcels, labels, pdfs)
+
+    def has_more(self) -> bool:
+        """Tell if there are further parcels of the same orders by now."""
+        own, orders = Parcel.objects.for_shop(self.shop_id), set[str]()
+        for ids in batches(self.parcels):
+            orders.update(own.filter(id__in=ids).values_list("order_id", flat=True))
+        found = parcel_erasure.parcels_with(self.shop_id, order_ids=orders - {""}, numbers=())
+        return not {each.id for each in found} <= {*self.parcels}
 
     def held(self) -> dict[str, Any]:
         """Return all that is held, as JSON has it, on record."""

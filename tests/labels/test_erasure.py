@@ -14,8 +14,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from labels.lifecycle import cancelling
 from labels.models import OVER, LabelState, ShippingLabel
 from labels.pdfs import storage
+from labels.personal_data import erasure as label_erasure
 from parcels.models import Parcel
 from parcels.personal_data import erasure
 from parcels.serializers import ImportedParcelSerializer
@@ -26,7 +28,7 @@ from tests.labels.factories import LabelFactory
 from tests.labels.orders import RECIPIENT, SENDER, order, post
 from tests.models.interruptions import Elsewhere
 from tests.shops.commands import run_here
-from tests.support.api import Caller
+from tests.support.api import Caller, Response
 from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, import_parcel
 from tests.support.paths import SHIPMENTS
 
@@ -293,6 +295,34 @@ def test_an_erasure_behind_an_import_erases_what_that_brings(transactional_db: N
         erasing.begin()
     erasing.join()
     assert traces() == []
+
+
+def test_an_erasure_erases_a_label_that_is_bought_of_the_same_order_meanwhile(
+    buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes the customer's fields from the order's parcel, whoever it is sent to."""
+    order_id = parcel_of_the_person(buyer.shop)["orderId"]
+    blank, bought = label_erasure.blank_receipts, list[Response]()
+
+    def buy_and_blank(label_ids: list[str]) -> None:
+        if not bought:
+            bought.append(post(buyer, order(orderId=order_id)))
+        blank(label_ids)
+
+    monkeypatch.setattr("labels.personal_data.erasure.blank_receipts", buy_and_blank)
+    assert run("own", EMAIL) == ["2 parcels", "1 labels", "1 PDFs"]
+    assert traces() == []
+
+
+def test_a_label_that_the_shop_begins_to_cancel_meanwhile_leaves_every_row_as_it_is(
+    own: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = label_of_the_person(own.shop)
+    parcel_of_the_person(own.shop, orderId=label.order_id)
+    monkeypatch.setattr("labels.personal_data.erasure.blank_receipts", lambda _: cancelling.begin(label))
+    with pytest.raises(CommandError, match=f"settle or decide these labels first: {label.id}"):
+        run("own", EMAIL)
+    assert ShippingLabel.objects.get().recipient["email"] == Parcel.objects.get().customer_email == EMAIL
 
 
 def test_more_than_a_batch_of_parcels_and_labels_is_erased(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
