@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 
 from shops.db import clock
 from shops.models import AccessToken, AuditEntry, CarrierAccount, WebhookEvent
+from shops.webhooks.endpoints import end_deliveries
 from shops.webhooks.feed import forget_transactions
 
 
@@ -34,8 +35,12 @@ remove_entries = partial(remove, lambda before: AuditEntry.objects.filter(at__lt
 
 
 def remove_events(*, is_dry_run: bool, **run: Any) -> int:
-    """Remove events with their deliveries; after a dump was restored on another server, put their order right too."""
+    """Remove events with their deliveries, and end those that an endpoint's revocation did not meet.
+
+    After a dump was restored on another server, put the events' order right too.
+    """
     if not is_dry_run:
+        end_deliveries()
         forget_transactions()
     return remove(old_events, is_dry_run=is_dry_run, **run)
 

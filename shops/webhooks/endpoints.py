@@ -73,9 +73,14 @@ def rotate(endpoint: WebhookEndpoint) -> str:
 def revoke(endpoint: WebhookEndpoint) -> bool:
     """End an endpoint, in two transactions as deliveries are locked first; False if it was revoked before."""
     is_revoked = WebhookEndpoint.objects.filter(id=endpoint.id, revoked_at=None).update(revoked_at=Now())
-    queued = WebhookDelivery.objects.queued().filter(endpoint=endpoint.id)
-    queued.update(state=DeliveryState.DEAD, leased_until=None, last_reason=REVOKED)
+    end_deliveries()
     return bool(is_revoked)
+
+
+def end_deliveries() -> None:
+    """End what is queued for revoked endpoints: a transaction that had read one before may have queued more since."""
+    queued = WebhookDelivery.objects.queued().filter(endpoint__revoked_at__isnull=False)
+    queued.update(state=DeliveryState.DEAD, leased_until=None, last_reason=REVOKED)
 
 
 def disable(endpoint_id: str, reason: str) -> None:

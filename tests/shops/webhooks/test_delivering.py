@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from carriers.http.connections import Deadline, clock_s
+from config.retention import apply_retention
 from shops.models import Shop
 from shops.webhooks import claims, delivering, endpoints, retries
 from shops.webhooks.delivering import deliver_due, record
@@ -23,6 +24,8 @@ from tests.carriers.support.servers import dripping, once, serving, silent
 from tests.shops.webhooks.receivers import ANSWER, Receiver, make_due, secret_of, tell_label
 from tests.support.certificates import self_signed
 from tests.support.factories import ShopFactory
+from tests.support.threads import Threads
+from tests.support.waiting import WAIT_TIMEOUT_S
 
 
 def row(**conditions: Any) -> WebhookDelivery:
@@ -359,6 +362,18 @@ def test_after_a_revocation_nothing_is_delivered_and_nothing_comes_back(
     assert WebhookDelivery.objects.all().replay() == 0
     assert deliver_due() == 0
     assert receiver.connections == 0
+
+
+@pytest.mark.real_services
+def test_what_a_transaction_queues_for_an_endpoint_that_is_revoked_meanwhile_ends_too(
+    transactional_db: None, endpoint: WebhookEndpoint
+) -> None:
+    with transaction.atomic(), Threads(1) as pool:
+        tell_label(endpoint.shop_id)
+        assert pool.submit(endpoints.revoke, endpoint).result(WAIT_TIMEOUT_S)
+    assert deliver_due() == 0
+    list(apply_retention())
+    assert (row().state, row().last_reason) == ("dead", "revoked")
 
 
 def test_a_secret_that_no_key_opens_is_a_failure_of_its_own(
