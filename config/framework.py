@@ -96,6 +96,7 @@ UNFOLD = {
     "ACCOUNT": {"navigation": sidebar.ACCOUNT},
     "SIDEBAR": {"navigation": sidebar.NAVIGATION},
     "STYLES": [lambda _: static("staff/desk.css")],
+    "SCRIPTS": [lambda _: static("staff/keyboard.js")],
 }
 
 # --- Staff's log-in (config.login) ---
