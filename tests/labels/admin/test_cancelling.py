@@ -47,6 +47,15 @@ def test_a_label_is_cancelled_after_a_question(sandbox: Sandbox, staff: Client, 
     assert "was cancelled before" in decide(staff, label, "cancel").text
 
 
+def test_a_page_does_not_say_that_a_carrier_is_asked_where_nothing_can_be_done(staff: Client, own: Caller) -> None:
+    label = LabelFactory(shop=own.shop, state="failed", carrier_code="alpha")
+    for view, refusal in (("cancel", "cancelled."), ("adopt", "nothing left"), ("not-made", "nothing left")):
+        page = page_of(staff, label, view)
+        assert refusal in page
+        for said in ("is asked to cancel", "Adopt parcels that", "Confirm that alpha"):
+            assert said not in page, view
+
+
 def test_what_the_carrier_cannot_cancel_yet_is_said(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
     post(buyer, order())
     label = row()
