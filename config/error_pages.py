@@ -1,4 +1,4 @@
-"""The admin's 400, 403 and 404 pages for staff, and that of an outdated form; others get Django's plain ones."""
+"""The admin's 400, 403, 404 and 500 pages for staff, and that of an outdated form; others get Django's plain ones."""
 
 from http import HTTPStatus
 
@@ -9,8 +9,10 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext
 from django.views import defaults
 
+from config.api.errors import server_error
 from config.api.policies import ADMIN, is_served
-from config.login.refused import rendered
+from config.login.refused import page_of, rendered
+from shops.api.request_ids import current_request_id
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -39,6 +41,15 @@ def outdated_form(request: HttpRequest, reason: str = "") -> HttpResponse:
     text = gettext("Somebody logged in or out after it was opened. Nothing was changed: reload it and try again.")
     page = rendered(gettext("The page is out of date"), text)
     return HttpResponse(page, status=HTTPStatus.FORBIDDEN, headers={"Cache-Control": "no-store"})
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """Answer a failure outside every view; a page of the admin says so in the reader's language."""
+    if not request.path_info.startswith(ADMIN):
+        return server_error(request)
+    text = gettext("It is our fault, and on record. Try again later; tell an administrator this id if it stays:")
+    page = page_of(gettext("Something went wrong"), f"{text} {current_request_id()}", way_on="admin:index")
+    return HttpResponse(page, status=HTTPStatus.INTERNAL_SERVER_ERROR, headers={"Cache-Control": "no-store"})
 
 
 def is_for_staff(request: HttpRequest) -> bool:

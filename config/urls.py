@@ -25,7 +25,7 @@ from shops.api.paths import API_ROOT, FILES
 handler400 = "config.error_pages.bad_request"
 handler403 = "config.error_pages.forbidden"
 handler404 = "config.error_pages.not_found"
-handler500 = "config.api.errors.server_error"
+handler500 = "config.error_pages.failed"
 urlpatterns = [
     *parcels.urls.urlpatterns,  # not included: a look-up resolves in one step
     *labels.urls.urlpatterns,

@@ -38,8 +38,13 @@ def too_busy() -> LoginRefusedError:
 
 @lru_cache(maxsize=16)
 def rendered(title: str, text: str) -> bytes:
-    """Render a page once, as for a visitor: rendering costs more than all else of a refusal."""
+    """Render a page once: rendering costs more than all else of a refusal."""
+    return page_of(title, text, way_on="account_login")
+
+
+def page_of(title: str, text: str, *, way_on: str) -> bytes:
+    """Render a page as for a visitor, without the database, and with a link to another."""
     visitor = HttpRequest()
     visitor.META["SCRIPT_NAME"], visitor.user = "", AnonymousUser()
-    context = {**admin.site.each_context(visitor), "title": title, "text": text}
+    context = {**admin.site.each_context(visitor), "title": title, "text": text, "way_on": way_on}
     return render_to_string("staff/refused.html", context).encode()

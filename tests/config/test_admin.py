@@ -15,10 +15,12 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from labels.models import ShippingLabel
 from parcels.models import Parcel
+from shops.admin.shops import ShopAdmin
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.support.api import Response, client, logged_in
+from tests.support.desk import FRENCH
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
@@ -269,6 +271,17 @@ def test_a_form_that_stayed_open_over_a_log_in_is_refused_in_words() -> None:
         assert "The page is out of date" in page
         assert "Back to the log-in" in page
         assert "CSRF" not in page
+
+
+def test_a_failure_is_a_page_in_the_readers_language_with_its_id_and_a_way_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    staff = logged_in("view_shop")
+    staff.raise_request_exception = False
+    monkeypatch.setattr(ShopAdmin, "get_queryset", property())
+    answer = staff.get("/admin/shops/shop/", headers=FRENCH)
+    assert answer.status_code == 500
+    page = answer.content.decode()
+    for part in ("Une erreur est survenue", answer.headers["X-Request-Id"], 'href="/admin/"', "Retour à l"):
+        assert part in page, part
 
 
 def test_others_get_a_bare_page(root: Client) -> None:

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from allauth.mfa.models import Authenticator
+from django.contrib.auth.models import User
 
 from labels.figures.counting import recount
 from tests.labels.admin.pages import LABELS, TO_DECIDE
@@ -15,7 +17,8 @@ PARCELS = "/admin/parcels/parcel/"
 SEARCHES = ["/admin/search/?q=5400", "/admin/search/?q=nobody"]
 LISTS = ["shops/accesstoken/", "shops/carriercontract/", "shops/auditentry/", "labels/depositslip/", "auth/user/"]
 FORMS = ["shops/shop/add/", "shops/accesstoken/add/", "shops/carriercontract/add/", "shops/webhookendpoint/add/"]
-OTHERS = ["", "labels/labelfigure/", "shops/shop/", *LISTS, *FORMS]
+FACTORS = ["account/factors/", "account/factors/app/add/", "account/factors/passkeys/"]
+OTHERS = ["", "labels/labelfigure/", "shops/shop/", *LISTS, *FORMS, *FACTORS]
 PAGES = [LABELS, PARCELS, TO_DECIDE, *SEARCHES, *(f"/admin/{path}" for path in OTHERS)]
 PHONE, LAPTOP, DESK = 390, 1280, 1440
 SCROLLING = 'return [...page.querySelectorAll(".figures-scroll")].map((each) => each.scrollWidth > each.clientWidth);'
@@ -25,6 +28,16 @@ const prints = rules.filter((rule) => rule.media?.mediaText === "print").flatMap
 const hiding = prints.filter((rule) => rule.style.display === "none");
 const parts = ["header", ".parcel-head", ".parcel-actions", ".parcel section form"];
 return parts.filter((part) => hiding.some((rule) => page.querySelector(part).matches(rule.selectorText)));
+"""
+KEYS = """
+const open = async (text, shown) => {
+  const each = [...page.querySelectorAll("[role=button]")].find((one) => one.textContent.includes(text));
+  each.focus();
+  each.dispatchEvent(new window.KeyboardEvent("keydown", { key: "Enter", cancelable: true }));
+  await until(() => page.querySelector(shown).checkVisibility());
+  return page.activeElement === each;
+};
+return [await open("unfold_more", "#logout-form"), await open("filter_list", "#changelist-filter")];
 """
 SCREEN = 844
 ROWS = 50
@@ -52,11 +65,21 @@ def made() -> list[str]:
 def test_a_browser_finds_no_fault_in_any_page(tmp_path: Path, width: int, scheme: str) -> None:
     checks = [(path, width, scheme) for path in [*PAGES, *made()]]
     staff = logged_in(is_superuser=True)
+    passkey = {"user": User.objects.get(), "type": Authenticator.Type.WEBAUTHN}
+    Authenticator.objects.create(**passkey, data={"name": "x" * 100, "credential": {}})
     results = shown(checks, tmp_path, cookie=f"sessionid={staff.cookies['sessionid'].value}")
     assert [result for result in results if result.get("failed") or result["found"]] == []
     assert [result for result in results if result["scrollWidth"] > result["width"]] == []
     heights = {result["path"]: result["scrollHeight"] for result in results}
     assert width == DESK or max(heights[LABELS], heights[PARCELS]) <= 12 * SCREEN, heights
+
+
+@needs_browser
+def test_filters_and_the_accounts_menu_open_by_the_keyboard(tmp_path: Path) -> None:
+    made()
+    cookie = f"sessionid={logged_in(is_superuser=True).cookies['sessionid'].value}"
+    (result,) = shown([(PARCELS, DESK, "light", KEYS)], tmp_path, cookie)
+    assert result["told"] == [True, True]
 
 
 @needs_browser

@@ -12,7 +12,7 @@ from django.utils import timezone
 from config.login import factors
 from shops.staff.audit.models import Action, AuditEntry, Channel
 from shops.staff.audit.recording import Actor, acting, record
-from tests.config.login.staff import Staff, give_password
+from tests.config.login.staff import LOGIN, Staff, give_password
 from tests.support.api import Clock, Response, client
 from tests.support.desk import member
 
@@ -55,7 +55,9 @@ def test_an_account_is_made_without_a_password_and_its_owner_sets_it_once(clock:
     link = link_in(act(giver, "give_password_link", bob))
     assert set_password(client(), link).status_code == 302
     assert give_password(client(), "bob", NEW).status_code == 302
-    assert "opens nothing any more" in client().get(link, follow=True).text
+    page = client().get(link, follow=True).text
+    assert "opens nothing any more" in page
+    assert f'href="{LOGIN}"' in page
     entries = AuditEntry.objects.filter(object_type="auth.user", object_id=str(bob.pk)).order_by("id")
     assert [entry.actor for entry in entries][:3] == ["carol", "accounts", ""]
     assert NEW not in str(list(AuditEntry.objects.values()))

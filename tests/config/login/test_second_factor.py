@@ -4,6 +4,7 @@ import re
 
 import pytest
 from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from django.core.cache import cache
 from django.core.management import CommandError
 from django.urls import get_resolver
@@ -94,6 +95,17 @@ def test_a_recovery_code_is_valid_once(ada: Staff) -> None:
         ada.give_code(code)
         assert ada.is_in() is is_taken
     assert len(ada.recovery_codes()) == 9
+
+
+def test_of_the_codes_that_are_left_one_is_counted_as_one(ada: Staff) -> None:
+    ada.log_in()
+    page = f"{FACTORS}codes/new/"
+    assert "The 10 codes that are left become invalid." in ada.browser.get(page).text
+    row = Authenticator.objects.get(type=Authenticator.Type.RECOVERY_CODES)
+    for code in ada.recovery_codes()[1:]:
+        assert RecoveryCodes(row).validate_code(code)
+    assert "The 1 code that is left becomes invalid." in ada.browser.get(page).text
+    assert "Le code restant devient invalide." in ada.browser.get(page, headers=FRENCH).text
 
 
 def test_who_removes_the_last_factor_is_led_to_set_one_up(ada: Staff) -> None:
