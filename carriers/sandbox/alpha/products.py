@@ -32,7 +32,9 @@ def _list(state: State, message: soap.Message) -> Response:
         soap.require(account.endswith(NO_CONTRACT), CREDENTIALS)
     is_known = country not in WRITTEN and {_country(country), fields["depCountryCode"]} <= COUNTRIES
     soap.require(is_known, NO_TARIFF)
-    soap.require(_is_weight(fields["weight"]) and _is_there(country, fields["arrZipCode"]), NO_TARIFF)
+    is_from_there = is_postal_code_of(fields["depCountryCode"], fields["depZipCode"])
+    soap.require(is_from_there and _is_there(country, fields["arrZipCode"]), NO_TARIFF)
+    soap.require(_is_weight(fields["weight"]), NO_TARIFF)
 
     found = [_product(code) for code in _codes(account, _country(country))]
     return service.perform(state, message, lambda _: service.succeeded(message, found))
