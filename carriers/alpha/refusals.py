@@ -12,8 +12,8 @@ _TABLES: Final = read_refusals("alpha")
 REFUSALS: Final = _TABLES["purchase"]  # documented for the shipping service's operations
 CANCELLATION_REFUSALS: Final = _TABLES["cancellation"]  # `cancelSkybill` answers a wrong contract with 2
 TRACKING_REFUSALS: Final = _TABLES["tracking"]  # `trackSkybillV2` documents no other
-# Look-ups of the point service send nothing of the order but the code and the country. Its other codes, of invalid
-# data, would be a mistake of this client's.
+# Look-ups of the point service send nothing of the order but the code and the country: its codes of invalid data are
+# about these.
 POINT_REFUSALS: Final = _TABLES["pickup point"]
 # The place and the day of searches are the customer's. 700 is also an empty city, which is never sent.
 SEARCH_REFUSALS: Final = _TABLES["search"]

@@ -176,7 +176,8 @@ def test_a_code_is_looked_up_as_the_order_has_it_then_in_capitals(
         (601, PickupPointRejected, False),
         (1500, CredentialsRejected, False),
         (700, CarrierUnavailable, True),
-        *((code, CarrierUnavailable, False) for code in (300, 301, 302, 306, 307, 309, 317, 319, 320, 321)),
+        # "Invalid data" is a documented refusal, no failure of the carrier: the same order meets it again.
+        *((code, RequestRejected, False) for code in (300, 301, 302, 306, 307, 309, 317, 319, 320, 321)),
         (4711, CarrierUnavailable, False),
     ],
 )
@@ -188,7 +189,7 @@ def test_every_code_of_a_look_up_has_its_class(
     failure = carriers.refuse(error, RELAY_ABROAD if abroad else "relais")
     assert failure.carrier_code == str(code)
     assert failure.is_carrier_failing == is_failing
-    assert failure.field == ("pickupPointCode" if error is PickupPointRejected else "")
+    assert failure.field == ("pickupPointCode" if error in (PickupPointRejected, RequestRejected) else "")
     assert len(carriers.points.requests) == 1
 
 
