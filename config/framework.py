@@ -105,7 +105,7 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "admin:index"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 AUTHENTICATION_BACKENDS = ["config.login.backends.StaffBackend"]
-PASSWORD_HASHERS = ["config.login.hashing.OneAtATimeHasher"]
+PASSWORD_HASHERS = ["config.login.backends.OneAtATimeHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")

@@ -24,7 +24,7 @@ from carriers import pdf, pdf_merger
 from carriers.http.transport import UnreadableError
 from config import error_pages
 from config.api import fast_path
-from config.login.hashing import OneAtATimeHasher
+from config.login.backends import OneAtATimeHasher
 from config.ops import log_writer
 from shops.models import Shop
 from tests.support import emptying, migrated

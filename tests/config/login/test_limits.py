@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from config.login import hashing, limits
+from config.login import backends, limits
 from tests.config.login.staff import LOGIN, PASSWORD, Staff, give_password
 from tests.support.api import Clock, Response, client
 
@@ -87,8 +87,8 @@ def test_unknown_inactive_and_other_users_get_the_answer_of_a_wrong_password(ada
 
 
 def test_one_password_is_hashed_at_a_time() -> None:
-    hasher, is_free = hashing.OneAtATimeHasher(), threading.Event()
-    hashing.thread.submit(is_free.wait)  # the hash of another
+    hasher, is_free = backends.OneAtATimeHasher(), threading.Event()
+    backends.thread.submit(is_free.wait)  # the hash of another
     with ThreadPoolExecutor(2) as pool:
         waiting = [pool.submit(hasher.encode, password, "salt", 1) for password in "ab"]
         assert not wait(waiting, timeout=0.2).done
