@@ -5,7 +5,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -19,12 +18,6 @@ class CircuitState(StrEnum):
     CLOSED = "closed"
     OPEN = "open"
     HALF_OPEN = "half-open"
-
-
-@dataclass(frozen=True)
-class _Failure:
-    shop_id: str
-    is_unanswered: bool
 
 
 class CircuitBreaker:
@@ -48,7 +41,8 @@ class CircuitBreaker:
         self._state_changed = state_changed
         self._lock = threading.Lock()
         self._probe_lock = threading.Lock()
-        self._failures: deque[_Failure] = deque(maxlen=failure_threshold)  # in a row
+        # Those in a row: the shop, and true if the carrier did not answer.
+        self._failures: deque[tuple[str, bool]] = deque(maxlen=failure_threshold)
         self._state = CircuitState.CLOSED
         self._shop_id = ""  # the only shop that it is not closed for, if it is not everybody
         self._opened_at_s = 0.0
@@ -113,19 +107,19 @@ class CircuitBreaker:
                 self._failures.clear()
                 self._become(CircuitState.CLOSED, "")
             else:
-                self._fail(_Failure(shop_id, error.http_status in UNANSWERED))
+                self._fail(shop_id, is_unanswered=error.http_status in UNANSWERED)
 
-    def _fail(self, failure: _Failure) -> None:
-        self._failures.append(failure)
-        shops = {each.shop_id for each in self._failures}
-        if self._state is CircuitState.HALF_OPEN and self._is_for(failure.shop_id):
+    def _fail(self, shop_id: str, *, is_unanswered: bool) -> None:
+        self._failures.append((shop_id, is_unanswered))
+        shops = {shop for shop, _ in self._failures}
+        if self._state is CircuitState.HALF_OPEN and self._is_for(shop_id):
             self._open(self._shop_id)
         elif len(self._failures) < (self._failures.maxlen or 0):
             return
         elif "" in shops or len(shops) > 1:
             self._open("")
-        elif all(each.is_unanswered for each in self._failures):
-            self._open(failure.shop_id)
+        elif all(is_silent for _, is_silent in self._failures):
+            self._open(shop_id)
 
     def _open(self, shop_id: str) -> None:
         self._opened_at_s = time.monotonic()

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from functools import partial
 from typing import Any, Final
@@ -38,31 +37,26 @@ _BY_SENDER: Final = "is required when the sender pays the duties"
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Declaration:
-    """One parcel's declaration, as parts of its message: service, parcel, letter and key-value fields."""
+def declarations(shipment: Shipment) -> list[tuple[Json, Json]]:
+    """Return each parcel's declaration, as blocks of its letter and key-value fields, empty where none is needed.
 
-    service: Json = field(default_factory=dict)
-    parcel: Json = field(default_factory=dict)
-    letter: Json = field(default_factory=dict)
-    fields: Json = field(default_factory=dict)
-
-
-def declarations(shipment: Shipment) -> list[Declaration]:
-    """Return each parcel's declaration, all empty where none is needed; raises RequestRejected for what is missing."""
+    Raises RequestRejected for what is missing.
+    """
     customs = customs_of(CARRIER, shipment)
     if customs is None:
-        return [Declaration() for _ in shipment.packages]
+        return [({}, {})] * len(shipment.packages)
     parts: list[Any] = all_of(
         lambda: _texts(customs),
         lambda: _contents(shipment, customs),
         lambda: _fields(shipment, customs),
     )
     texts, contents, fields = parts
-    return [
-        Declaration({"totalAmount": cents}, _duties(shipment, customs), {"customsDeclarations": texts | content}, pairs)
-        for cents, content, pairs in zip(_postage_cents(shipment, customs), contents, fields, strict=True)
-    ]
+    duties = {"ddp" if is_ddp(shipment) else "ftd": True} if customs.is_duties_paid_by_sender else {}
+    blocks = (
+        {"service": {"totalAmount": cents}, "parcel": duties, "customsDeclarations": texts | content}
+        for cents, content in zip(_postage_cents(shipment, customs), contents, strict=True)
+    )
+    return list(zip(blocks, fields, strict=True))
 
 
 def check_duties(shipment: Shipment, carrier_code: str) -> None:
@@ -88,12 +82,6 @@ def is_ddp(shipment: Shipment) -> bool:
     """Return true if the sender pays the duties by the option `ddp`."""
     is_paid = shipment.customs is not None and shipment.customs.is_duties_paid_by_sender
     return is_paid and shipment.recipient.country_code in DUTIES_PAID_TO
-
-
-def _duties(shipment: Shipment, customs: Customs) -> Json:
-    if not customs.is_duties_paid_by_sender:
-        return {}
-    return {"ddp": True} if is_ddp(shipment) else {"ftd": True}
 
 
 def _postage_cents(shipment: Shipment, customs: Customs) -> list[int]:

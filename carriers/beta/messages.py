@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_UP, ROUND_UP, Decimal
 from typing import Any, Final
 
 from carriers.beta import parties
-from carriers.beta.customs import Declaration, check_duties, declarations, is_ddp
+from carriers.beta.customs import check_duties, declarations, is_ddp
 from carriers.beta.parties import CARRIER, HEADERS, LINE_LENGTH, contract, field_list, headers, own_number
 from carriers.customs import is_in_union
 from carriers.errors import CarrierUnavailable, OutcomeUnknown, RequestRejected
@@ -56,10 +56,10 @@ def bodies(shipment: Shipment, point: PickupPoint | None = None) -> list[Json]:
     return [
         {
             "outputFormat": {"x": 0, "y": 0, "outputPrintingType": LABEL_FORMATS[shipment.label_format]},
-            "letter": _declared(letter, declaration),
-            "fields": declaration.fields,
+            "letter": letter | {name: letter.get(name, {}) | block for name, block in blocks.items()},
+            "fields": fields,
         }
-        for letter, declaration in zip(*parts, strict=True)
+        for letter, (blocks, fields) in zip(*parts, strict=True)
     ]
 
 
@@ -127,11 +127,6 @@ def _letter(shipment: Shipment, product: Product, index: int) -> Json:
         "sender": {"senderParcelRef": references[index] or shipment.id, "address": sender},
         "addressee": {"address": recipient},
     }
-
-
-def _declared(letter: Json, declaration: Declaration) -> Json:
-    service, parcel = letter["service"] | declaration.service, letter["parcel"] | declaration.parcel
-    return {**letter, "service": service, "parcel": parcel, **declaration.letter}
 
 
 def _sold(shipment: Shipment, product: Product, package: Package) -> Json:

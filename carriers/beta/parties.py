@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from anyascii import anyascii
@@ -82,54 +82,36 @@ def field_list(fields: Mapping[str, str]) -> dict[str, object]:
     return {"fields": {"field": pairs}} if pairs else {}
 
 
-@dataclass(frozen=True)
-class MobileRule:
-    """The need of an address's mobile number, in words, and if it has to be one that a message reaches."""
+def _numbers(party: Party, path: str, reason: str, *, is_notice: bool) -> Mapping[str, str]:
+    """Return the number in the field of its kind; `reason` is why a mobile one is required, if it is.
 
-    reason: str = ""
-    is_notice: bool = False
-
-
-def _addressees_rule(country_code: str, *, is_at_point: bool, is_duty_paid: bool) -> MobileRule:
-    """Return the rule for an addressee; a notice alone tells of a parcel at a pickup point, or of duties."""
-    if is_at_point:
-        return MobileRule("at a pickup point", is_notice=True)
-    if is_duty_paid:
-        return MobileRule("when the sender pays the duties", is_notice=True)
-    if country_code in MOBILE_ONLY:
-        return MobileRule(f"for {country_code}", is_notice=country_code == "US")
-    return MobileRule()
-
-
-def _numbers(party: Party, field: CarrierField, rule: MobileRule) -> Mapping[str, str]:
-    """Return the number in the field of its kind; raises the field's error for a number that breaks the rule."""
-    phone = phone_of(party, field)
-    is_mobile = _is_mobile(phone, party.country_code)
-    if rule.reason and not is_mobile:
-        kind = "phone" if party.country_code in MOBILE_ONLY else "mobile"
-        raise field.error(f"a {kind} number is required {rule.reason}")
-    if rule.is_notice and party.country_code == "BE" and not _BELGIAN_MOBILE.fullmatch(phone):
-        raise field.error(f"a Belgian mobile number (+324 and 8 digits) is required {rule.reason}")
-    if rule.is_notice and not is_number_in_use(phone):
-        raise field.error(f"a number that is in use is required {rule.reason}")
-    return {"mobileNumber" if is_mobile else "phoneNumber": phone}
-
-
-def _is_mobile(phone: str, country_code: str) -> bool:
-    """At a French address only French mobiles count as mobile."""
-    is_of_kind = is_french_mobile if country_code == "FR" else is_mobile
-    return len(phone) >= SHORTEST_MOBILE and (country_code in MOBILE_ONLY or is_of_kind(phone))
+    Where `is_notice`, a message has to reach it. Raises the field's error.
+    """
+    field = CarrierField(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected)
+    phone, is_only = phone_of(party, field), party.country_code in MOBILE_ONLY
+    # At a French address only French mobiles count as mobile.
+    is_of_kind = is_french_mobile if party.country_code == "FR" else is_mobile
+    is_in_mobiles = len(phone) >= SHORTEST_MOBILE and (is_only or is_of_kind(phone))
+    if reason and not is_in_mobiles:
+        raise field.error(f"a {'phone' if is_only else 'mobile'} number is required {reason}")
+    if is_notice and party.country_code == "BE" and not _BELGIAN_MOBILE.fullmatch(phone):
+        raise field.error(f"a Belgian mobile number (+324 and 8 digits) is required {reason}")
+    if is_notice and not is_number_in_use(phone):
+        raise field.error(f"a number that is in use is required {reason}")
+    return {"mobileNumber" if is_in_mobiles else "phoneNumber": phone}
 
 
 def sender(party: Party) -> Address:
     """Return the sender's address; raises Rejected for one that cannot be printed."""
-    return _address(party, SENDER, MobileRule())
+    return _address(party, SENDER)
 
 
 def recipient(party: Party, *, is_at_point: bool = False, is_duty_paid: bool = False) -> Address:
     """Return the addressee's address; raises Rejected for one that cannot be printed or lacks a phone number."""
-    rule = _addressees_rule(party.country_code, is_at_point=is_at_point, is_duty_paid=is_duty_paid)
-    return _address(party, RECIPIENT, rule)
+    # A notice alone tells of a parcel at a pickup point, or of duties.
+    notice = "at a pickup point" if is_at_point else "when the sender pays the duties" if is_duty_paid else ""
+    reason = notice or (f"for {party.country_code}" if party.country_code in MOBILE_ONLY else "")
+    return _address(party, RECIPIENT, reason, is_notice=bool(notice) or party.country_code == "US")
 
 
 def at_point(party: Party, point: PickupPoint) -> Party:
@@ -167,7 +149,7 @@ def _shown(text: str) -> str:
         return " ".join(spelled.split())[:LINE_LENGTH].rstrip()
 
 
-def _address(party: Party, path: str, rule: MobileRule) -> Address:
+def _address(party: Party, path: str, reason: str = "", *, is_notice: bool = False) -> Address:
     """Return an address without its empty fields."""
     parts: list[Mapping[str, str]] = all_of(
         lambda: {"companyName": _text(party.company, f"{path}.company")},
@@ -178,7 +160,7 @@ def _address(party: Party, path: str, rule: MobileRule) -> Address:
         lambda: {"city": _required(party.city, f"{path}.city")},
         lambda: {"zipCode": _required(zip_code_of(party), f"{path}.zip")},
         lambda: {"stateOrProvinceCode": party.province_code if party.country_code in WITH_PROVINCES else ""},
-        lambda: _numbers(party, CarrierField(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected), rule),
+        lambda: _numbers(party, path, reason, is_notice=is_notice),
         lambda: {"email": party.email},
     )
     texts = {name: value for part in parts for name, value in part.items()}

@@ -49,19 +49,13 @@ class CancelError(Exception):
     `failure` is the carrier's error, if it gave one, else `reason` is what the shop is told.
     """
 
-    def __init__(self, text: str, problem: str, failure: CarrierError | None = None, *, reason: str = CHANGED) -> None:
-        super().__init__(text)
-        self.problem = problem
-        self.failure = failure
-        self.reason = reason
-
-
-def kept_as_bought(
-    label: ShippingLabel, problem: str, failure: CarrierError | None = None, *, reason: str
-) -> CancelError:
-    problem = gettext(problem)
-    text = gettext("{label} is not cancelled: {problem}").format(label=label.id, problem=problem)
-    return CancelError(text, problem, failure, reason=reason)
+    def __init__(
+        self, label: ShippingLabel, problem: str, failure: CarrierError | None = None, *, reason: str = CHANGED
+    ) -> None:
+        self.problem, self.failure, self.reason = gettext(problem), failure, reason
+        says_all = problem in {*WHY_NOT.values(), NOT_BOUGHT}
+        text = "{label} {problem}" if says_all else gettext("{label} is not cancelled: {problem}")
+        super().__init__(text.format(label=label.id, problem=self.problem))
 
 
 def cancel(label: ShippingLabel) -> ShippingLabel:
@@ -77,7 +71,7 @@ def cancel(label: ShippingLabel) -> ShippingLabel:
     except NotAskedError as error:
         raise not_asked(label, error) from error
     except CarrierError as error:
-        raise kept_as_bought(label, said(error), error, reason=CHANGED) from error
+        raise CancelError(label, said(error), error) from error
     return begun
 
 
@@ -93,7 +87,7 @@ def not_asked(label: ShippingLabel, error: NotAskedError) -> CancelError:
         reason = str(error)
     else:
         failure = CarrierUnavailable(label.carrier_code, str(error))
-    return kept_as_bought(label, str(error), failure, reason=reason)
+    return CancelError(label, str(error), failure, reason=reason)
 
 
 def cancel_for_shop(label: ShippingLabel) -> ShippingLabel:
@@ -101,7 +95,7 @@ def cancel_for_shop(label: ShippingLabel) -> ShippingLabel:
     if label.state != LabelState.GENERATED:
         return label
     if label.created_at < clock.now() - FORMER_ACCOUNTS_KEPT:
-        raise kept_as_bought(label, TOO_OLD, reason=TOO_OLD)
+        raise CancelError(label, TOO_OLD, reason=TOO_OLD)
     try:
         return cancel(label)
     except CancelError:
@@ -122,15 +116,14 @@ def begin(label: ShippingLabel) -> ShippingLabel:
     with transaction.atomic():
         latest: ShippingLabel = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).get()
         if latest.state == LabelState.GENERATED and parcels.handed_in(latest):
-            raise kept_as_bought(label, HANDED_IN, reason=HANDED_IN)
+            raise CancelError(label, HANDED_IN, reason=HANDED_IN)
         facts = {"cancel_requested_at": clock.now(), "leased_until": lease(), "ask_again_at": None}
         is_begun = move(latest, Event.CANCEL_ASKED, **facts)
         if is_begun:
             record(Action.CHANGED, latest, note="Asked to cancel.")
     if not is_begun:
         state = ShippingLabel.objects.row_of(label).values_list("state", flat=True).get()
-        problem = gettext(WHY_NOT.get(LabelState(state), NOT_BOUGHT))
-        raise CancelError(f"{label.id} {problem}", problem)
+        raise CancelError(label, WHY_NOT.get(LabelState(state), NOT_BOUGHT))
     return latest
 
 
@@ -184,7 +177,7 @@ def kept(label: ShippingLabel, event: Event, problem: str, failure: CarrierError
     if not label.is_cancelled_in_part:
         is_held = Q(leased_until=label.leased_until)
         end(label, event, is_held, cancel_requested_at=None, ask_again_at=None)
-    return kept_as_bought(label, problem, failure, reason=problem)
+    return CancelError(label, problem, failure, reason=problem)
 
 
 def end(label: ShippingLabel, event: Event, *guards: Q, **facts: None) -> None:
