@@ -1,8 +1,10 @@
 """PDFs of labels: checked before they are accepted, and merged in a separate process."""
 
+import io
 import subprocess
 import sys
 from collections.abc import Sequence
+from zipfile import ZipFile
 
 from carriers import pdf_merger
 from carriers.http.transport import UnreadableError
@@ -27,11 +29,14 @@ def rewritten(pdfs: Sequence[bytes], timeout_s: float) -> bytes:
     A crafted PDF can keep a parser busy for ever or exhaust the memory, and a thread cannot be stopped from outside.
     So a separate process parses them, and is killed at the timeout.
     """
-    command = [sys.executable, "-I", pdf_merger.__file__]
+    command, content = [sys.executable, "-I", pdf_merger.__file__], io.BytesIO()
+    with ZipFile(content, "w") as archive:
+        for rank, each in enumerate(pdfs):
+            archive.writestr(str(rank), each)
     try:
         done = subprocess.run(  # noqa: S603 - a fixed command
             command,
-            input=pdf_merger.framed(pdfs),
+            input=content.getvalue(),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             timeout=timeout_s,

@@ -1,37 +1,22 @@
-"""A program that merges the PDFs on its standard input, within memory and CPU limits that it sets itself.
+"""A program that merges the PDFs in the ZIP file on its standard input, within memory and CPU limits of its own.
 
 It runs as a file, outside the package, so it imports nothing from it.
 """
 
 import io
 import resource
-import struct
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from typing import Final
+from zipfile import ZipFile
 
 MAX_MEMORY_BYTES: Final = 512 * 1024 * 1024
 MAX_CPU_S: Final = 30  # in case the parent has died
 MAX_OUTPUT_BYTES: Final = 40 * 1024 * 1024
-_LENGTH: Final = struct.Struct(">Q")
 
 
-def framed(pdfs: Sequence[bytes]) -> bytes:
-    """Return this program's input: each PDF after its length."""
-    return b"".join(_LENGTH.pack(len(pdf)) + pdf for pdf in pdfs)
-
-
-def _unframed(data: bytes) -> Iterator[bytes]:
-    position = 0
-    while position < len(data):
-        (length,) = _LENGTH.unpack_from(data, position)
-        position += _LENGTH.size
-        yield data[position : position + length]
-        position += length
-
-
-def _merged(pdfs: Iterator[bytes]) -> bytes:
-    # Imported here, because the service only needs `framed`.
+def _merged(pdfs: Iterable[bytes]) -> bytes:
+    # Imported here, because the service only needs the limit.
     from pypdf import PdfReader, PdfWriter  # noqa: PLC0415 - see above
 
     writer = PdfWriter()
@@ -51,7 +36,8 @@ def _merged(pdfs: Iterator[bytes]) -> bytes:
 def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_S, MAX_CPU_S))
-    sys.stdout.buffer.write(_merged(_unframed(sys.stdin.buffer.read())))
+    with ZipFile(io.BytesIO(sys.stdin.buffer.read())) as archive:
+        sys.stdout.buffer.write(_merged(map(archive.read, archive.namelist())))
 
 
 if __name__ == "__main__":

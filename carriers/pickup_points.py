@@ -43,7 +43,6 @@ Span = tuple[str, str]  # such as 09:00 and 12:00
 class PointQuery:
     """A search near a place, for a parcel that is handed in on a day; `carrier_code` is the product's."""
 
-    product_code: str
     carrier_code: str
     country_code: str
     zip_code: str = field(repr=False)

@@ -90,7 +90,6 @@ def find(*, shop_id: str, sender_address: dict[str, str] | None, search: dict[st
     if route is None:
         raise ValidationError({"countryCode": f"{product.without_route(origin, country_code)}."})
     query = PointQuery(
-        product_code=product.code,
         carrier_code=route.carrier_code,
         country_code=country_code,
         zip_code=search["zip"],

@@ -40,7 +40,18 @@ def message(credentials: Credentials) -> dict[str, Any]:
 
 def read_facts(answer: Answer) -> dict[str, str]:
     """Return what the account includes, in words; raises as `read_document`."""
-    facts, shown = _facts(read_document(answer)), answer.request.redactor.text
+    document, shown = read_document(answer), answer.request.redactor.text
+    provider, terms = string_of(document, "provider"), document.get("cgv")
+    categories = found if isinstance(found := document.get("hazmatCategories"), list) else []
+    sites = objects_of(document, "siteDepotList")[:MAX_SITES]
+    facts = {
+        "Contract": string_of(document, "contractType"),
+        "Kind of account": KINDS.get(provider, provider),
+        **{name: _yes_or_no(document.get(flag)) for flag, name in FLAGS.items()},
+        "Hazardous categories": ", ".join(category for category in categories if isinstance(category, str)),
+        "General terms accepted": _yes_or_no(terms.get("accepted")) if isinstance(terms, dict) else "",
+        "Deposit sites": ", ".join(string_of(site, "libellepfc") or string_of(site, "codeRegate") for site in sites),
+    }
     return {name: shown(value) for name, value in facts.items() if value}
 
 
@@ -55,20 +66,6 @@ def read_document(answer: Answer) -> Mapping[str, Any]:
     if answer.status != OK or not document.keys() & {"provider", "contractType"}:
         raise UnreadableError("the answer tells nothing about the account")
     return document
-
-
-def _facts(document: Mapping[str, Any]) -> dict[str, str]:
-    provider, terms = string_of(document, "provider"), document.get("cgv")
-    categories = found if isinstance(found := document.get("hazmatCategories"), list) else []
-    sites = objects_of(document, "siteDepotList")[:MAX_SITES]
-    return {
-        "Contract": string_of(document, "contractType"),
-        "Kind of account": KINDS.get(provider, provider),
-        **{name: _yes_or_no(document.get(flag)) for flag, name in FLAGS.items()},
-        "Hazardous categories": ", ".join(category for category in categories if isinstance(category, str)),
-        "General terms accepted": _yes_or_no(terms.get("accepted")) if isinstance(terms, dict) else "",
-        "Deposit sites": ", ".join(string_of(site, "libellepfc") or string_of(site, "codeRegate") for site in sites),
-    }
 
 
 def _yes_or_no(value: Any) -> str:

@@ -36,14 +36,17 @@ def read_slip(answer: Answer, *, tracking_numbers: Sequence[str]) -> DepositSlip
         if refused:
             raise _invalid((refused.text, *refused.values), tracking_numbers)
         raise error_of(errors, answer)
-    header = document.get("bordereauHeader")
-    number = string_of(header, "bordereauNumber") if isinstance(header, dict) else ""
+    found = document.get("bordereauHeader")
+    header = found if isinstance(found, dict) else {}
+    number = string_of(header, "bordereauNumber")
     if answer.status != OK or not _NUMBER.fullmatch(number):
         raise UnreadableError("the answer is neither a deposit slip nor a refusal")
     paper = parts.get("deliveryPaper", b"")
     if not paper:
         raise UnreadableError("the answer has no deposit slip")
-    return DepositSlip(number, _published_at(header), pdf.checked(paper, "deposit slip"))
+    ms = integer_of(header.get("publishingDate")) or 0
+    published_at = datetime.fromtimestamp(ms / 1000, UTC) if 0 < ms < LATEST_MS else None
+    return DepositSlip(number, published_at, pdf.checked(paper, "deposit slip"))
 
 
 def _invalid(texts: Sequence[str], tracking_numbers: Sequence[str]) -> RequestRejected:
@@ -55,8 +58,3 @@ def _invalid(texts: Sequence[str], tracking_numbers: Sequence[str]) -> RequestRe
     error = RequestRejected(CARRIER, detail, carrier_code=_INVALID_PARCEL)
     error.parcel_number = named
     return error
-
-
-def _published_at(header: Any) -> datetime | None:
-    milliseconds = integer_of(header.get("publishingDate")) or 0
-    return datetime.fromtimestamp(milliseconds / 1000, UTC) if 0 < milliseconds < LATEST_MS else None

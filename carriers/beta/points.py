@@ -54,7 +54,6 @@ def query_of(shipment: Shipment) -> PointQuery:
     """Return the search for the points near the recipient's postal code and city."""
     recipient = shipment.recipient
     return PointQuery(
-        product_code=shipment.product_code,
         carrier_code="",
         country_code=recipient.country_code,
         zip_code=recipient.zip_code,

@@ -82,7 +82,8 @@ def _read(answer: Answer, *, number: str, asked: str) -> TrackingAnswer:
     if answer.status == 429 or answer.status >= 500:  # noqa: PLR2004 - HTTP's own numbers
         raise _failed(answer)
     document = _document(answer)
-    code, text = _status(document)
+    first = next(iter(objects_of(document, "status")), {})
+    code, text = string_of(first, "code"), string_of(first, "message")
     if code in UNKNOWN:
         return TrackingAnswer(asked, is_known=False)
     if code != FOUND:
@@ -110,12 +111,6 @@ def _document(answer: Answer) -> Json:
         if answer.status in REFUSED_CREDENTIALS:
             raise _failed(answer) from None
         raise
-
-
-def _status(document: Json) -> tuple[str, str]:
-    """Return code and text of the first status, empty without one."""
-    first = next(iter(objects_of(document, "status")), {})
-    return string_of(first, "code"), string_of(first, "message")
 
 
 def _refusal(code: str, text: str, answer: Answer) -> CarrierError:
@@ -169,13 +164,9 @@ def _event(item: Json, number: str, redactor: Redactor) -> TrackingEvent | None:
 
 def _step(parcel: Json) -> Status | None:
     """Return the status of the highest active step."""
-    active = [id_ for step in objects_of(parcel, "step") if step.get("status") == ACTIVE and (id_ := _step_id(step))]
-    return STEPS[max(active)] if active else None
-
-
-def _step_id(step: Json) -> str:
-    id_ = string_of(step, "id") or string_of(step, "stepId")
-    return id_ if id_ in STEPS else ""
+    active = (step for step in objects_of(parcel, "step") if step.get("status") == ACTIVE)
+    ids = {string_of(step, "id") or string_of(step, "stepId") for step in active}
+    return STEPS[max(ids & STEPS.keys())] if ids & STEPS.keys() else None
 
 
 def _personal(parcel: Json) -> Iterator[str]:

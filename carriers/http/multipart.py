@@ -31,12 +31,9 @@ def parts_by_id(answer: Answer, expected: Sequence[str]) -> dict[str, bytes]:
     parts = _split(answer.body, b"--" + _boundary(answer.content_type))
     found = [named for part in parts[1:] if (named := _part(part))]
     by_id = {id_: body for id_, body in reversed(found) if id_}
-    nameless = sorted((body for id_, body in found if not id_), key=_rank)
+    nameless = [body for id_, body in found if not id_]
+    nameless.sort(key=lambda body: [not body.lstrip().startswith(start) for start in STARTS])
     return by_id | dict(zip((id_ for id_ in expected if id_ not in by_id), nameless, strict=False))
-
-
-def _rank(body: bytes) -> int:
-    return next((rank for rank, start in enumerate(STARTS) if body.lstrip().startswith(start)), len(STARTS))
 
 
 def _split(body: bytes, delimiter: bytes) -> list[bytes]:

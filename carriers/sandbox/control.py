@@ -8,9 +8,8 @@ from typing import Any
 
 from carriers.sandbox.data import content
 from carriers.sandbox.faults import BOTH, ArmedFault, fault_named
-from carriers.sandbox.http import Request, Response, json_response
+from carriers.sandbox.http import Json, MalformedError, Request, Response, json_response, shaped
 from carriers.sandbox.journeys import HOME, JOURNEYS
-from carriers.sandbox.json_request import Json, MalformedError, shaped
 from carriers.sandbox.parcel import Change, Purchase
 from carriers.sandbox.pickup_points import POINTS
 from carriers.sandbox.state import State

@@ -19,9 +19,8 @@ from carriers.sandbox.control import CONTROL_PATHS, answer_control
 from carriers.sandbox.corruption import REDIRECTED_PATH
 from carriers.sandbox.data import rows
 from carriers.sandbox.faults import fault_table
-from carriers.sandbox.http import Request, Response, json_response, text_response
+from carriers.sandbox.http import MalformedError, Request, Response, json_response, text_response
 from carriers.sandbox.journeys import JOURNEYS
-from carriers.sandbox.json_request import MalformedError
 from carriers.sandbox.state import State
 
 SERVICES = rows("services.csv")

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 DAY = date(2026, 11, 25)
 DECEMBER = {"Debut": "01", "Fin": "05"}
 TOWN: dict[str, Any] = {"country_code": "FR", "zip_code": "69100", "city": "Villeurbanne", "day": DAY}
-ALPHA = {"product_code": "relais", "carrier_code": "86"} | TOWN
-BETA = {"product_code": "beta_point_retrait_france", "carrier_code": "HD"} | TOWN
+ALPHA = {"carrier_code": "86"} | TOWN
+BETA = {"carrier_code": "HD"} | TOWN
 FOUND_BY_ALPHA = b"recherchePointChronopostResponse"
 QUERIES = {"alpha": ALPHA, "beta": BETA}
 

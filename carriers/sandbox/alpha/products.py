@@ -34,7 +34,7 @@ def _list(state: State, message: soap.Message) -> Response:
     soap.require(is_known, NO_TARIFF)
     is_from_there = is_postal_code_of(fields["depCountryCode"], fields["depZipCode"])
     soap.require(is_from_there and _is_there(country, fields["arrZipCode"]), NO_TARIFF)
-    soap.require(_is_weight(fields["weight"]), NO_TARIFF)
+    soap.require(0 < float(fields["weight"]) <= tables.HEAVIEST_KG, NO_TARIFF)
 
     found = [_product(code) for code in _codes(account, _country(country))]
     return service.perform(state, message, lambda _: service.succeeded(message, found))
@@ -69,13 +69,6 @@ def _time(state: State, message: soap.Message) -> Response:
 
     arrives = datetime.combine(after_working_days(sent, DAYS[fields["productCode"]]), LATEST_HOUR, PARIS)
     return service.perform(state, message, lambda _: service.succeeded(message, [("date", arrives.isoformat())]))
-
-
-def _is_weight(text: str) -> bool:
-    try:
-        return 0 < float(text) <= tables.HEAVIEST_KG
-    except ValueError:
-        return False
 
 
 def _codes(account: str, country: str) -> list[str]:

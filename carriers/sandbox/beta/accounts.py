@@ -14,8 +14,7 @@ from datetime import date, timedelta
 from carriers.sandbox.beta.answers import CodeError
 from carriers.sandbox.data import content
 from carriers.sandbox.faults import Operation
-from carriers.sandbox.http import Request, Response, json_response
-from carriers.sandbox.json_request import read_request
+from carriers.sandbox.http import Request, Response, json_response, read_request
 from carriers.sandbox.state import State
 
 SENDING_THEIR_NUMBER = ("NEW", "CHILD")

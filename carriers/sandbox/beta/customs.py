@@ -6,7 +6,7 @@ from carriers.sandbox.beta.answers import Violations
 from carriers.sandbox.beta.order import EORI, SIZE_KEYS, Order
 from carriers.sandbox.beta.tables import DUTIES_PAID_TO, MOST_ARTICLES, RULES
 from carriers.sandbox.data import COUNTRIES, EU, FRANCE, OVERSEAS, is_outside_union
-from carriers.sandbox.json_request import Json
+from carriers.sandbox.http import Json
 from carriers.sandbox.papers import CustomsForm
 
 EORI_NUMBER = r"[A-Z]{2}[A-Z0-9]{1,15}"

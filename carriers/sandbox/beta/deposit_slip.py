@@ -9,8 +9,7 @@ from carriers.sandbox.beta.accounts import account_name
 from carriers.sandbox.beta.validation import validate_credentials
 from carriers.sandbox.data import content, filled
 from carriers.sandbox.faults import Operation
-from carriers.sandbox.http import Request, Response
-from carriers.sandbox.json_request import read_request
+from carriers.sandbox.http import Request, Response, read_request
 from carriers.sandbox.papers import BOLD, NOTICE, REGULAR, Page
 from carriers.sandbox.state import State
 

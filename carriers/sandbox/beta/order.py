@@ -7,7 +7,7 @@ from decimal import Decimal
 from carriers.sandbox.beta.accounts import account_name
 from carriers.sandbox.beta.tables import DESTINATIONS, FROM_OVERSEAS, PICKUP_CODES
 from carriers.sandbox.data import OVERSEAS
-from carriers.sandbox.json_request import Json
+from carriers.sandbox.http import Json
 from carriers.sandbox.pickup_points import PickupPoint, folded, point_of
 
 # Of the request's `fields`, pairs of a documented key and a value: those that link parcels, one request each.

@@ -16,8 +16,7 @@ from carriers.sandbox.beta.answers import CodeError
 from carriers.sandbox.beta.tables import RULES
 from carriers.sandbox.data import FRANCE, PARIS, Rule, broken, content, error_texts, filled
 from carriers.sandbox.faults import Operation
-from carriers.sandbox.http import Request, Response, json_response
-from carriers.sandbox.json_request import MalformedError, read_request
+from carriers.sandbox.http import MalformedError, Request, Response, json_response, read_request
 from carriers.sandbox.pickup_points import POINTS, PickupPoint, near, point_of
 from carriers.sandbox.state import State
 

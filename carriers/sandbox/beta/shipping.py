@@ -7,8 +7,7 @@ from carriers.sandbox.beta.order import Order
 from carriers.sandbox.beta.validation import validate_request
 from carriers.sandbox.corruption import NO_PDF
 from carriers.sandbox.faults import Fault, Operation
-from carriers.sandbox.http import Request, Response, json_response
-from carriers.sandbox.json_request import Json, read_request
+from carriers.sandbox.http import Json, Request, Response, json_response, read_request
 from carriers.sandbox.papers import Label, customs_form_pdf, faulty_pdf
 from carriers.sandbox.parcel import Parcel, without_secrets
 from carriers.sandbox.state import State

@@ -9,9 +9,8 @@ from carriers.sandbox.beta import accounts
 from carriers.sandbox.beta.answers import CodeError
 from carriers.sandbox.data import content, error_texts, filled, rows
 from carriers.sandbox.faults import Fault, Operation
-from carriers.sandbox.http import Request, Response, json_response
+from carriers.sandbox.http import MalformedError, Request, Response, json_response, read_request
 from carriers.sandbox.journeys import LANGUAGES, PARTNER, TEXTS
-from carriers.sandbox.json_request import MalformedError, read_request
 from carriers.sandbox.parcel import Happening, Purchase, Way
 from carriers.sandbox.state import State
 

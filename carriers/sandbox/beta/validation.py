@@ -26,7 +26,7 @@ from carriers.sandbox.beta.order import (
 )
 from carriers.sandbox.beta.points import type_of
 from carriers.sandbox.data import COUNTRIES, FRANCE, OVERSEAS, PARIS, codes, is_outside_union, is_postal_code_of
-from carriers.sandbox.json_request import Json
+from carriers.sandbox.http import Json
 from carriers.sandbox.ledger import Ledger
 
 MAGIC_CREDENTIALS = ("30000", "30007", "30008", "30009", "30700")
