@@ -132,11 +132,24 @@ def fitting(text: str, field: CarrierField) -> str:
     return text
 
 
-def required(text: str, field: CarrierField) -> str:
-    """Return the text if it is not empty and not too long."""
+def present(text: str, field: CarrierField) -> str:
+    """Return the text if it is not empty."""
     if not text:
         raise field.error(f"has no text that {field.carrier} can print")
-    return fitting(text, field)
+    return text
+
+
+def required(text: str, field: CarrierField) -> str:
+    """Return the text if it is not empty and not too long."""
+    return fitting(present(text, field), field)
+
+
+def joined(line: str, more: str, field: CarrierField, place: str) -> str:
+    """Return a line with the field's text behind it, if there is room; `place` says where that is."""
+    left = max(0, field.max_length - len(line) - 1) if line else field.max_length
+    if len(more) > left:
+        raise field.error(f"is longer than the {left} characters that {place}")
+    return f"{line} {more}".strip()
 
 
 def wrapped(text: str, field: CarrierField, lines: int) -> list[str]:

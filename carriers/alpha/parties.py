@@ -7,7 +7,7 @@ from typing import Final
 from carriers.errors import AddressRejected, CredentialsRejected, PickupPointRejected, RequestRejected
 from carriers.pickup_points import FIELD
 from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint
-from carriers.text import CarrierField, fitting, required, to_ascii, wrapped
+from carriers.text import CarrierField, fitting, joined, present, required, to_ascii, wrapped
 from carriers.validation import RECIPIENT, SENDER, all_of, is_mobile, phone_of, phone_spaced
 
 SHAPE: Final = CredentialsShape(
@@ -152,20 +152,12 @@ def zip_code_of(party: Party) -> str:
 def _lines(party: Party, path: str) -> tuple[str, str]:
     """Return the street and the second line; a longer street runs on in the second, before what is given there."""
     field = CarrierField(CARRIER, f"{path}.address2", LINE_LENGTH)
-    street, (more,) = all_of(lambda: _street(party, path), lambda: [fitting(to_ascii(party.address2), field)])
-    first, rest = street[0], "".join(street[1:])
-    left = max(0, LINE_LENGTH - len(rest) - 1) if rest else LINE_LENGTH
-    if len(more) > left:
-        raise field.error(f"is longer than the {left} characters that the street leaves of the second line")
-    return first, f"{rest} {more}".strip()
-
-
-def _street(party: Party, path: str) -> list[str]:
-    field = CarrierField(CARRIER, f"{path}.address1", LINE_LENGTH)
-    street = to_ascii(party.address1)
-    if not street:
-        raise field.error(f"has no text that {CARRIER} can print")
-    return wrapped(street, field, LINES)
+    street_field = CarrierField(CARRIER, f"{path}.address1", LINE_LENGTH)
+    (first, *rest), (more,) = all_of(
+        lambda: wrapped(present(to_ascii(party.address1), street_field), street_field, LINES),
+        lambda: [fitting(to_ascii(party.address2), field)],
+    )
+    return first, joined("".join(rest), more, field, "the street leaves of the second line")
 
 
 def _contact(party: Party, path: str, *, is_phone_required: bool = False, is_relay_europe: bool = False) -> Values:

@@ -9,13 +9,14 @@ from anyascii import anyascii
 
 from carriers.errors import CarrierError, CredentialsRejected, RequestRejected
 from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint
-from carriers.text import CarrierField, fitting, required, to_latin, visible, wrapped
+from carriers.text import CarrierField, fitting, joined, present, required, to_latin, visible, wrapped
 from carriers.validation import RECIPIENT, SENDER, all_of, is_french_mobile, is_mobile, is_number_in_use, phone_of
 
 CARRIER: Final = "beta"
 FIRST_NAME_LENGTH: Final = 29
 LINE_LENGTH: Final = 35  # every other text
 STREET_LINES: Final = 2  # line2 and line3
+LEFT: Final = "are left beside address1"
 PHONE_LENGTH: Final = 15
 
 # Of an addressee there, only line2 is sure to be printed.
@@ -122,8 +123,8 @@ def at_point(party: Party, point: PickupPoint) -> Party:
     address1 = _shown(point.address1 or point.address2 or point.name)
     address2 = _shown(point.address2) if point.address1 else ""
     if point.country_code in ONE_LINE:
-        joined = f"{address1} {address2}".strip()
-        address1, address2 = (joined if len(joined) <= LINE_LENGTH else address1), ""
+        both = f"{address1} {address2}".strip()
+        address1, address2 = (both if len(both) <= LINE_LENGTH else address1), ""
     return replace(
         party,
         company=_shown(point.name),
@@ -186,30 +187,15 @@ def _lines(party: Party, path: str) -> Mapping[str, str]:
     """
     first, second = (CarrierField(CARRIER, f"{path}.{name}", LINE_LENGTH) for name in ("address1", "address2"))
     street, more = all_of(
-        lambda: _street(party, first),
+        lambda: present(to_latin(party.address1, first), first),
         lambda: fitting(to_latin(party.address2, second), second),
     )
     if path == RECIPIENT and party.country_code in ONE_LINE:
-        return {"line2": _joined(fitting(street, first), more, second)}
+        return {"line2": joined(fitting(street, first), more, second, LEFT)}
     if len(street) <= LINE_LENGTH:
         return {"line2": street, "line3": more}
     line2, line3 = wrapped(street, first, STREET_LINES)
-    return {"line2": line2, "line3": _joined(line3, more, second)}
-
-
-def _street(party: Party, field: CarrierField) -> str:
-    street = to_latin(party.address1, field)
-    if not street:
-        raise field.error("has no text that beta can print")
-    return street
-
-
-def _joined(line: str, more: str, field: CarrierField) -> str:
-    """Return both texts on one line; raises the second one's error if it does not fit beside the first."""
-    left = max(0, LINE_LENGTH - len(line) - 1)
-    if len(more) > left:
-        raise field.error(f"is longer than the {left} characters that are left beside address1")
-    return f"{line} {more}".strip()
+    return {"line2": line2, "line3": joined(line3, more, second, LEFT)}
 
 
 def zip_code_of(party: Party) -> str:
