@@ -212,8 +212,4 @@ class LabelFileView(APIView):
             raise ApiError(PDF_UNREADABLE) from error
         if content is None:
             raise ApiError(PDF_NOT_FOUND)
-        response = HttpResponse(content, content_type="application/pdf")
-        response["Content-Disposition"] = storage.disposition(name)
-        response["Cache-Control"] = storage.CACHE_CONTROL
-        response["Content-Security-Policy"] = storage.FILE_POLICY
-        return response
+        return storage.answer(content, storage.disposition(name))

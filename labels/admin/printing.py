@@ -17,13 +17,6 @@ from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.pages import page_of
 
-# Of a file that is kept nowhere and runs no script.
-FILE_HEADERS: Final = {
-    "Cache-Control": storage.CACHE_CONTROL,
-    "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": storage.FILE_POLICY,
-}
-
 
 def why_not(label: ShippingLabel) -> str:
     return "" if label.has_pdf else gettext("no PDF: {state}").format(state=state_name(label).lower())
@@ -50,7 +43,7 @@ class LabelPdfs(SelectedLabels):
         if label.state in UNFINISHED and label.pdf is not None:
             response = kept_file(label, bytes(label.pdf))
         elif label.has_pdf:
-            response = HttpResponseRedirect(signed_url(request, label), headers=FILE_HEADERS)
+            response = HttpResponseRedirect(signed_url(request, label), headers=storage.FILE_HEADERS)
         else:
             raise Http404(gettext("This label has no PDF."))
         record(Action.PDF_OPENED, label, customer_email=self.customer_of(label))
@@ -68,21 +61,14 @@ class LabelPdfs(SelectedLabels):
             for label in choice.concerned:
                 email, others = self.customer_of(label), len(choice.concerned) - 1
                 record(Action.PDF_OPENED, label, customer_email=email, printed_with=others)
-        return pdf_answer(content, f"labels-{timezone.localtime():%Y%m%d-%H%M}.pdf")
-
-
-def pdf_answer(content: bytes, name: str) -> HttpResponse:
-    headers = FILE_HEADERS | {"Content-Disposition": f'inline; filename="{name}"'}
-    return HttpResponse(content, content_type="application/pdf", headers=headers)
+        return storage.answer(content, f'inline; filename="labels-{timezone.localtime():%Y%m%d-%H%M}.pdf"')
 
 
 def kept_file(label: ShippingLabel, content: bytes) -> HttpResponse:
     """Send a PDF, or the ZIP file of those that are not merged."""
-    kind, disposition = "pdf", storage.disposition(label.pdf_key)
     if unmerged.is_zipped(content):
-        kind, disposition = "zip", f'attachment; filename="label-{label.id}.zip"'
-    headers = FILE_HEADERS | {"Content-Disposition": disposition}
-    return HttpResponse(content, content_type=f"application/{kind}", headers=headers)
+        return storage.answer(content, f'attachment; filename="label-{label.id}.zip"', "zip")
+    return storage.answer(content, storage.disposition(label.pdf_key))
 
 
 def signed_url(request: HttpRequest, label: ShippingLabel) -> str:

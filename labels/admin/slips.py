@@ -10,7 +10,6 @@ from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext, gettext_lazy
 
 from labels.admin.actions import SelectedLabels
-from labels.admin.printing import pdf_answer
 from labels.models import DepositSlip, ShippingLabel
 from labels.pdfs import storage
 from labels.personal_data.columns import COLUMNS
@@ -104,7 +103,7 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
         labels = ShippingLabel.objects.filter(pk__in=slip.label_ids).order_by("pk").only("recipient")
         shown = [Shown(label.pk, label.recipient.get("email", "")) for label in labels]
         record(Action.PDF_OPENED, slip, shown=shown)
-        return pdf_answer(content, f"deposit-slip-{slip.number}.pdf")
+        return storage.answer(content, f'inline; filename="deposit-slip-{slip.number}.pdf"')
 
     def content(self, slip: DepositSlip) -> bytes | None:
         try:
