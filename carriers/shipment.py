@@ -12,7 +12,6 @@ from typing import Final
 
 LABEL_FORMATS: Final = ("10x15", "A4")  # the first by default
 DEFAULT_FORMAT: Final = LABEL_FORMATS[0]
-_SHIPMENT_ID = re.compile(r"[A-Z0-9]{1,15}")
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,11 +55,6 @@ class Package:
     width_cm: int | None = None
     height_cm: int | None = None
     reference: str = field(default="", repr=False)
-
-    def __post_init__(self) -> None:
-        """Refuse values that only a programming error can cause."""
-        if not self.weight_kg.is_finite():
-            raise ValueError("a package has a weight")
 
 
 @dataclass(frozen=True)
@@ -198,13 +192,6 @@ class Shipment:
     instructions: str = field(default="", repr=False)
     insured_value_eur: Decimal | None = None
     label_format: str = DEFAULT_FORMAT
-
-    def __post_init__(self) -> None:
-        """Refuse values that only a programming error can cause."""
-        if not _SHIPMENT_ID.fullmatch(self.id):
-            raise ValueError("a shipment's id is at most 15 upper-case letters and digits")
-        if not self.packages:
-            raise ValueError("a shipment has at least one package")
 
 
 @dataclass(frozen=True)

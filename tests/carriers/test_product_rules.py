@@ -219,13 +219,5 @@ def test_a_relays_reference_is_printed_whole_and_so_are_the_goods() -> None:
     assert f"<content1>{'R' * 35}</content1><content2>{'Bougies ' * 4}Bougies</content2>".encode() in message
 
 
-@pytest.mark.parametrize("wrong", [{"id": "lower"}, {"id": ""}, {"id": "A" * 16}, {"packages": ()}])
-def test_a_shipment_that_only_a_bug_can_make_is_a_value_error(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="shipment"):
-        shipment(**wrong)
-    with pytest.raises(ValueError, match="weight"):
-        Package(Decimal("NaN"))
-
-
 def test_overseas_is_the_pages_list() -> None:
     assert OVERSEAS.countries == set(_codes("BL GF GP MQ PM RE YT NC PF TF WF"))
