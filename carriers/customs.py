@@ -79,7 +79,9 @@ def items_by_parcel(carrier: str, shipment: Shipment, customs: Customs) -> Goods
         if goods is None:
             raise RequestRejected(carrier, _problem(shipment, customs.items), field=FIELD)
     elif not customs.is_for_each_parcel:
-        _check_weights(carrier, shipment, goods)
+        for rank, (items, package) in enumerate(zip(goods, shipment.packages, strict=True)):
+            if _weight_kg(items) > package.weight_kg:
+                raise RequestRejected(carrier, f"are heavier than parcels[{rank}], which holds them", field=FIELD)
     return _with_origins(goods, shipment.sender)
 
 
@@ -107,12 +109,6 @@ def _given(carrier: str, shipment: Shipment, customs: Customs) -> Goods | None:
     if () in goods:
         raise RequestRejected(carrier, f"leave parcels[{goods.index(())}] without goods", field=FIELD)
     return goods
-
-
-def _check_weights(carrier: str, shipment: Shipment, goods: Goods) -> None:
-    for rank, (items, package) in enumerate(zip(goods, shipment.packages, strict=True)):
-        if _weight_kg(items) > package.weight_kg:
-            raise RequestRejected(carrier, f"are heavier than parcels[{rank}], which holds them", field=FIELD)
 
 
 def _laid(shipment: Shipment, items: Sequence[CustomsItem]) -> Goods | None:

@@ -25,21 +25,11 @@ NOT_TO_THIS_REQUEST: Final = "the answer is not one to this request"
 _ERROR_CODE: Final = re.compile(r"-?[0-9]{1,9}")
 
 
-def result_of(answer: Answer) -> Element:
-    """Return the `return` element of an answer.
+def result_of(answer: Answer, *, is_of_any_status: bool = False) -> Element:
+    """Return the `return` element of an answer; raises the request's error for a fault.
 
-    Raises UnreadableError for another status than 200, and as `result_of_any_status`.
-    """
-    result = result_of_any_status(answer)
-    if answer.status != OK:
-        raise UnreadableError(NOT_TO_THIS_REQUEST)
-    return result
-
-
-def result_of_any_status(answer: Answer) -> Element:
-    """Return the `return` element, whatever the status is that it comes with; raises the request's error for a fault.
-
-    Raises UnreadableError for what is no XML, as a page in front of the service: alpha refuses credentials by a code.
+    Raises UnreadableError for another status than 200, unless any will do, and for what is no XML, as a page in front
+    of the service: alpha refuses credentials by a code.
     """
     request, body = answer.request, soap.body_of(answer.body)
     if body.tag == "Fault":
@@ -48,7 +38,7 @@ def result_of_any_status(answer: Answer) -> Element:
         shown = request.redactor.code(code), _shown(text, request.redactor)
         raise request.unanswered_error(CARRIER, carrier_code=shown[0], carrier_text=shown[1])
     result = body.find("return") if body.tag == f"{request.operation}Response" else None
-    if result is None:
+    if result is None or not (is_of_any_status or answer.status == OK):
         raise UnreadableError(NOT_TO_THIS_REQUEST)
     return result
 

@@ -16,7 +16,6 @@ from carriers.alpha.answers import (
     number_of,
     pdf_of,
     result_of,
-    result_of_any_status,
     success_of,
 )
 from carriers.alpha.messages import SHIPPING_NAMESPACE
@@ -193,7 +192,7 @@ def query(
 
 
 def _read_purchase(answer: Answer, *, count: int) -> PurchasedLabel:
-    result = result_of_any_status(answer)  # its label is kept
+    result = result_of(answer, is_of_any_status=True)  # its label is kept
     parcels = result.findall("resultMultiParcelValue")
     numbers = tuple(filter(None, map(number_of, parcels)))
     pdfs, problem = _pdfs(parcels)

@@ -164,13 +164,9 @@ def _opening_hours(point: Element) -> tuple[tuple[Span, ...], ...] | None:
     A day's text may differ from its inner list, which counts. An empty record is no day.
     """
     days = {soap.text(day, "jour"): day for day in point.findall("listeHoraireOuverture") if len(day)}
-    spans = tuple(joined(_spans(days[str(number)])) if str(number) in days else () for number in WEEKDAYS)
-    return spans if days else None
-
-
-def _spans(day: Element) -> Iterator[Span]:
-    for span in day.findall("listeHoraireOuverture"):
-        yield soap.text(span, "debut"), soap.text(span, "fin")
+    spans = (days[str(number)].findall("listeHoraireOuverture") if str(number) in days else () for number in WEEKDAYS)
+    hours = (joined((soap.text(span, "debut"), soap.text(span, "fin")) for span in of_day) for of_day in spans)
+    return tuple(hours) if days else None
 
 
 def _kilograms(text: str) -> Decimal | None:

@@ -98,14 +98,6 @@ class Rule:
     too_long: int
     detail: str
 
-    def broken_by(self, text: str) -> int:
-        """Return the code for a text, 0 for one that is right."""
-        if not text:
-            return self.missing
-        if self.too_long and len(text) > self.longest:
-            return self.too_long
-        return 0 if re.fullmatch(self.pattern, text, re.ASCII) else self.wrong
-
 
 def rules_of(table: str) -> dict[str, list[Rule]]:
     """Return a table's rules by structure."""
@@ -120,5 +112,12 @@ def rules_of(table: str) -> dict[str, list[Rule]]:
 def broken(rules: Iterable[Rule], fields: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
     """Yield the code of each rule that a structure breaks, and the field."""
     for rule in rules:
-        if code := rule.broken_by(str(fields.get(rule.field, ""))):
+        text, code = str(fields.get(rule.field, "")), 0
+        if not text:
+            code = rule.missing
+        elif rule.too_long and len(text) > rule.longest:
+            code = rule.too_long
+        elif not re.fullmatch(rule.pattern, text, re.ASCII):
+            code = rule.wrong
+        if code:
             yield code, rule.detail

@@ -1,11 +1,11 @@
 """Counts labels again, whole days at a time, so that a count repeats none before it and corrects all of them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
-from django.db.models import Count, Max, QuerySet
+from django.db.models import Count, Max
 
 from labels import ids
 from labels.figures.models import LabelFigure
@@ -65,8 +65,15 @@ def days_of_late_changes(last: datetime) -> set[date]:
 
 
 def count(day: date) -> Iterator[LabelFigure]:
+    """Count a day's labels, those of equal weights together in the database.
+
+    They are found by their ids, which begin with the time: as the staff's list does.
+    """
+    first, end = map(ids.id_prefix, bounds(day))
+    ordered = ShippingLabel.objects.live().filter(id__gte=first, id__lt=end).order_by()
+    rows = ordered.values_list(*GROUPS, "weights_kg").annotate(count=Count("id"), last=Max("finished_at"))
     found: defaultdict[tuple[Any, ...], list[tuple[list[str], int, datetime | None]]] = defaultdict(list)
-    for *group, weights_kg, labels, finished_at in grouped(day):
+    for *group, weights_kg, labels, finished_at in rows.iterator(chunk_size=2000):
         found[tuple(group)].append((weights_kg, labels, finished_at))
     for names, alike in found.items():
         yield LabelFigure(
@@ -77,17 +84,3 @@ def count(day: date) -> Iterator[LabelFigure]:
             grams=round(1000 * sum(labels * total_kg(weights_kg) for weights_kg, labels, _ in alike)),
             last_finished_at=max(filter(None, (finished_at for _, _, finished_at in alike)), default=None),
         )
-
-
-def grouped(day: date) -> Iterable[tuple[Any, ...]]:
-    """Count a day's labels of equal weights together, in the database."""
-    rows: Iterable[tuple[Any, ...]]
-    counts = {"count": Count("id"), "last": Max("finished_at")}
-    rows = ordered_on(day).values_list(*GROUPS, "weights_kg").annotate(**counts).iterator(chunk_size=2000)
-    return rows
-
-
-def ordered_on(day: date) -> QuerySet[ShippingLabel]:
-    """Find a day's labels by their ids, which begin with the time: as the staff's list does."""
-    first, end = map(ids.id_prefix, bounds(day))
-    return ShippingLabel.objects.live().filter(id__gte=first, id__lt=end).order_by()

@@ -54,38 +54,25 @@ def put_back(label: ShippingLabel, *, is_dry_run: bool) -> str:
         return NO_SHOP
     with transaction.atomic():
         row = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).first()
-        if row is not None and not is_newer(label, row):
+        # A PDF that waits in the row is stored as ever.
+        is_stored_next = row is not None and (row.state, label.state) == (LabelState.RECEIVED, LabelState.GENERATED)
+        if row is not None and (is_stored_next or progress(label) <= progress(row)):
             return ""
-        let_ask_for_pdf(label)
+        # Let a PDF that the storage lost too be fetched by the reservation, where the carrier gives it again.
+        is_kept = label.state == LabelState.GENERATED and not (label.pdf_removed_at or label.addresses_removed_at)
+        if is_kept and label.reservation_number and not storage.is_stored(label.pdf_key):
+            label.state, label.last_event, label.ask_again_at = LabelState.UNKNOWN, "", None
         if label.state != LabelState.PURCHASING:  # whose process may be at work still
             label.leased_until = min(label.leased_until, clock.now())
         if not is_dry_run:
-            replace(row, label)
+            if row is not None:
+                row.delete()
+            write_back(label, was_bought=row is not None and row.state in STORED)
+            if label.addresses_removed_at:
+                erasure.erase(parcels.parcels_of([label.id]))
     return f"labels {'brought up to date' if row else 'put back'}: {label.state}"
-
-
-def is_newer(label: ShippingLabel, row: ShippingLabel) -> bool:
-    """Tell if a receipt is of a later state than the row. A PDF that waits in the row is stored as ever."""
-    if row.state == LabelState.RECEIVED and label.state == LabelState.GENERATED:
-        return False
-    return progress(label) > progress(row)
 
 
 def progress(label: ShippingLabel) -> tuple[datetime, int]:
     times = (label.finished_at, label.cancel_requested_at, label.decided_at)
     return max(filter(None, times), default=datetime.min.replace(tzinfo=UTC)), ORDER.index(LabelState(label.state))
-
-
-def let_ask_for_pdf(label: ShippingLabel) -> None:
-    """Have a PDF that the storage lost too fetched by the reservation, where the carrier gives it again."""
-    is_kept = label.state == LabelState.GENERATED and not (label.pdf_removed_at or label.addresses_removed_at)
-    if is_kept and label.reservation_number and not storage.is_stored(label.pdf_key):
-        label.state, label.last_event, label.ask_again_at = LabelState.UNKNOWN, "", None
-
-
-def replace(row: ShippingLabel | None, label: ShippingLabel) -> None:
-    if row is not None:
-        row.delete()
-    write_back(label, was_bought=row is not None and row.state in STORED)
-    if label.addresses_removed_at:
-        erasure.erase(parcels.parcels_of([label.id]))

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q
 
 from carriers.products import DISPLAY_NAMES, PRODUCTS
 from labels.models import ShippingLabel
@@ -58,15 +58,10 @@ def show(label: ShippingLabel, *, is_withdrawn: bool) -> None:
     recompute(list(own.values_list("id", flat=True)), clock.now(), is_withdrawn=is_withdrawn)
 
 
-def numbers_of(label: ShippingLabel, numbers: Collection[str]) -> QuerySet[TrackingNumber]:
-    """Return a query for the rows of these numbers of a label, on whichever parcels they are."""
-    own: QuerySet[TrackingNumber] = TrackingNumber.objects.for_shop(label.shop_id)
-    return own.filter(number__in=numbers, label=label.id)
-
-
 def handed_in(label: ShippingLabel) -> set[str]:
     """Return the label's numbers of which the carrier has reported that it has the parcel."""
-    return {event.number for event in events_of(numbers_of(label, label.tracking_numbers)) if has_moved([event])}
+    own = TrackingNumber.objects.for_shop(label.shop_id).filter(number__in=label.tracking_numbers, label=label.id)
+    return {event.number for event in events_of(own) if has_moved([event])}
 
 
 def release_numbers(label: ShippingLabel, cancelled: Collection[str], *, is_kept: bool = False) -> None:

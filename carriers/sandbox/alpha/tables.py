@@ -55,10 +55,6 @@ class Product:
     is_relay: bool = False
     as_code: str = ""  # the `as` that it is bought with; others have none
 
-    def has_service(self, service: int, weight_kg: float) -> bool:
-        above_kg, up_to_kg = self.services.get(service, (0, 0))
-        return above_kg < weight_kg <= up_to_kg
-
 
 def _product(row: dict[str, str]) -> Product:
     """Read a product, whose countries are a group's name or codes, and its services, some `337:0-3` for weights."""

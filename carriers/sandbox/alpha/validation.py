@@ -134,7 +134,8 @@ def _validate_parcel(recipient: Fields, ref: Fields, skybill: Fields) -> None:
     heaviest_kg = tables.HEAVIEST_RELAY_KG if product.is_relay else tables.HEAVIEST_KG
     require(0 < weight_kg <= heaviest_kg, INVALID, f"weight, above 0 and at most {heaviest_kg} kg")
     require(country in product.countries, NOT_FOUND)
-    require(product.has_service(int(skybill["service"]), weight_kg), NOT_FOUND)
+    above_kg, up_to_kg = product.services.get(int(skybill["service"]), (0, 0))
+    require(above_kg < weight_kg <= up_to_kg, NOT_FOUND)
     require(skybill.get("as", "") == product.as_code, NOT_FOUND, "as")
     relay = ref.get("idRelais", "")
     if product.is_relay:

@@ -26,20 +26,15 @@ def answer_deposit_slip(state: State, request: Request) -> Response:
         return answers.refused(violations.errors)
     account = account_name(body.get("contractNumber", ""), api_key)
     numbers = body["generateBordereauParcelNumberList"].get("parcelsNumbers", [])
-    refused = _first_invalid(state, account, numbers)
-    if refused is not None:
-        return _refusal(INVALID_PARCEL, refused)
+    if not numbers:
+        return _refusal(INVALID_PARCEL, "a number is expected")
+    for number in numbers:
+        row = state.ledger.purchase("beta", number)
+        if row is None or row.account != account:
+            return _refusal(INVALID_PARCEL, number)
 
     asked = Operation("beta", OPERATION)
     return state.perform(asked, lambda _: _slip(account, numbers), lambda name: _refusal(name, ""))
-
-
-def _first_invalid(state: State, account: str, numbers: list[str]) -> str | None:
-    """Return the first number that is not this account's; an empty list has none."""
-    if not numbers:
-        return "a number is expected"
-    purchases = [(number, state.ledger.purchase("beta", number)) for number in numbers]
-    return next((number for number, row in purchases if row is None or row.account != account), None)
 
 
 def _refusal(code: str, detail: str) -> Response:

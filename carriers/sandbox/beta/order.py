@@ -1,7 +1,5 @@
 """The facts of one parcel's label request, as its validation and its papers read them."""
 
-import re
-from datetime import date
 from decimal import Decimal
 
 from carriers.sandbox.beta.accounts import account_name
@@ -56,15 +54,6 @@ class Order:
         """The product codes from the sender's place to the addressee's, none where nothing is known or served."""
         table = FROM_OVERSEAS if self.origin in OVERSEAS else DESTINATIONS
         return table.get(self.country, frozenset())
-
-    @property
-    def deposit_day(self) -> date | None:
-        """The day if it is written yyyy-MM-dd: Python would read other ISO forms too."""
-        text = self.service.get("depositDate", "")
-        try:
-            return date.fromisoformat(text) if re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII) else None
-        except ValueError:
-            return None
 
     def sum_of(self, name: str) -> Decimal:
         """Return the weight or the value of all articles."""

@@ -8,7 +8,7 @@ import re
 import uuid
 from collections.abc import Iterable
 from dataclasses import asdict
-from datetime import date, datetime, time
+from datetime import datetime, time
 from typing import Any
 
 from carriers.sandbox.beta import accounts
@@ -150,9 +150,5 @@ def _spans(point: PickupPoint, day: int) -> str:
 def _holidays(point: PickupPoint) -> list[dict[str, Any]]:
     if point.holiday is None:
         return []
-    first, last = point.holiday
-    return [{"numero": 1, "calendarDeDebut": _epoch_ms(first), "calendarDeFin": _epoch_ms(last)}]
-
-
-def _epoch_ms(day: date) -> int:
-    return int(datetime.combine(day, time(), PARIS).timestamp() * 1000)
+    ends = (int(datetime.combine(day, time(), PARIS).timestamp() * 1000) for day in point.holiday)
+    return [{"numero": 1, **dict(zip(("calendarDeDebut", "calendarDeFin"), ends, strict=True))}]

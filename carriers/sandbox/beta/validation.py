@@ -6,7 +6,8 @@ The rules of single fields are in `fields.csv`; here are those that look at more
 import re
 import unicodedata
 from collections.abc import Iterator
-from datetime import datetime
+from contextlib import suppress
+from datetime import date, datetime
 from typing import Any
 
 from carriers.sandbox.beta import tables
@@ -114,9 +115,11 @@ def _is_latin(char: str) -> bool:
 def _validate_service(violations: Violations, order: Order) -> None:
     violations.validate(order.body["outputFormat"], tables.RULES["outputFormat"])
     violations.validate(order.service, tables.RULES["service"])
-    day, today = order.deposit_day, datetime.now(PARIS).date()
-    violations.require(day, 30010, "depositDate")
-    violations.require(day is None or day >= today, 30002, "depositDate")
+    text, day = order.service.get("depositDate", ""), None
+    with suppress(ValueError):
+        day = date.fromisoformat(text)
+    violations.require(day and day.isoformat() == text, 30010, "depositDate")  # Python reads other forms, too
+    violations.require(day is None or day >= datetime.now(PARIS).date(), 30002, "depositDate")
 
 
 def _validate_addresses(violations: Violations, order: Order) -> None:
