@@ -102,9 +102,6 @@ class Tracker(Client):
         """
 
 
-Codes = Mapping[str, Status | None]
-
-
 class Meaning(NamedTuple):
     """The entry of an event's code in a carrier's own table: in words, where it has some, and as a status.
 
@@ -128,19 +125,10 @@ def read_meanings(carrier: str) -> dict[str, Meaning]:
     }
 
 
-def statuses_of(table: Mapping[str, Meaning]) -> Codes:
-    """Return the status of each code, None for one that changes nothing."""
-    return {code: meaning.status for code, meaning in table.items()}
-
-
 @cache
 def meanings() -> Mapping[str, Meaning]:
     """Return all carriers' codes; no two of them have one in common."""
     return {code: meaning for carrier in DISPLAY_NAMES for code, meaning in read_meanings(carrier).items()}
-
-
-def meaning_of(code: str) -> Meaning | None:
-    return meanings().get(code)
 
 
 def code_of(text: str) -> str:

@@ -33,7 +33,6 @@ from carriers.tracking import (
     moment_of,
     place_of,
     read_meanings,
-    statuses_of,
     text_of,
 )
 
@@ -54,7 +53,7 @@ MAX_DETAILS: Final = 50  # of an event
 MAX_PEOPLE: Final = 50
 
 _TABLE: Final = read_meanings(CARRIER)
-CODES: Final = statuses_of(_TABLE)
+CODES: Final = {code: known.status for code, known in _TABLE.items()}
 _PERSON: Final = re.compile(r"nom|destinataire|receptionnaire|consignee")
 _WORD: Final = re.compile(r"\w+")
 

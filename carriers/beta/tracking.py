@@ -28,7 +28,6 @@ from carriers.tracking import (
     moment_of,
     place_of,
     read_meanings,
-    statuses_of,
     text_of,
 )
 
@@ -39,7 +38,7 @@ FOUND: Final = "0"
 # Not this contract's (104), too old (103) and malformed (101) are about one number only, as unknown (105) is: to stop
 # a shop's tracking for them would be wrong.
 UNKNOWN: Final = frozenset({"101", "103", "104", "105"})
-CODES: Final = statuses_of(read_meanings(CARRIER))
+CODES: Final = {code: known.status for code, known in read_meanings(CARRIER).items()}
 ACTIVE: Final = "STEP_STATUS_ACTIVE"
 STEPS: Final = {
     "0": Status.FULFILLED,

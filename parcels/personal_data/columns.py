@@ -6,7 +6,7 @@ from typing import Final
 from django.db.models import Model
 from django.utils.translation import get_language, gettext
 
-from carriers.tracking import meaning_of
+from carriers.tracking import meanings
 from parcels.models import Parcel, TrackingNumber, TrackingStatus, UnlistedEventCode
 from parcels.tracking.timeline import TIMELINE_FIELDS
 from shops.personal_data import Beside, Columns, Each, Kind, Members, Value, WebAddress, named
@@ -15,7 +15,7 @@ from shops.staff.taking import NOTES
 
 def standard(event: Beside) -> str:
     """Word an event in the reader's language by the carriers' tables of codes, unless its status is not the table's."""
-    known = meaning_of(event.get("carrierStatusCode") or event["code"])
+    known = meanings().get(event.get("carrierStatusCode") or event["code"])
     status = event.get("status")
     if known is None or (status and known.status and status != known.status):
         return ""
