@@ -152,7 +152,10 @@ def printed_goods(words: str, path: str, max_length: int = DESCRIPTION_LENGTH) -
 
 
 def _articles(items: Sequence[CustomsItem], package: Package, code: str) -> list[Json]:
-    share_kg = _share_kg(items, package)
+    # Pieces of unknown weight have what the others leave of the parcel's, at least a gram.
+    known_kg = sum((item.weight_kg * item.quantity for item in items if item.weight_kg), Decimal(0))
+    pieces = sum(item.quantity for item in items if not item.weight_kg)
+    share_kg = max(((package.weight_kg - known_kg) / max(pieces, 1)).quantize(GRAM, ROUND_DOWN), GRAM)
     return [
         {
             "description": item.description + code,
@@ -167,14 +170,6 @@ def _articles(items: Sequence[CustomsItem], package: Package, code: str) -> list
     ]
 
 
-def _share_kg(items: Sequence[CustomsItem], package: Package) -> Decimal:
-    """Return the weight of a piece of unknown weight: what the others leave of the parcel's, at least a gram."""
-    known_kg = sum((item.weight_kg * item.quantity for item in items if item.weight_kg), Decimal(0))
-    pieces = sum(item.quantity for item in items if not item.weight_kg)
-    share_kg = (package.weight_kg - known_kg) / max(pieces, 1)
-    return max(share_kg.quantize(GRAM, ROUND_DOWN), GRAM)
-
-
 def _summary(items: Sequence[CustomsItem]) -> str:
     """Return the descriptions, as many as fit."""
     summary, *others = dict.fromkeys(item.description for item in items)
@@ -186,7 +181,10 @@ def _summary(items: Sequence[CustomsItem]) -> str:
 
 def _fields(shipment: Shipment, customs: Customs) -> list[Json]:
     """Return each parcel's key-value fields; raises RequestRejected for those that are missing."""
-    sides = [_sides(package) if is_ddp(shipment) else {} for package in shipment.packages]
+    sides: list[Json] = [
+        {"length": each.length_cm, "width": each.width_cm, "height": each.height_cm} if is_ddp(shipment) else {}
+        for each in shipment.packages
+    ]
     eori, *_ = all_of(
         lambda: _eori(shipment, customs),
         *(partial(_require, value, path, problem) for value, path, problem in _needed(shipment, customs, sides)),
@@ -213,10 +211,6 @@ def _eori(shipment: Shipment, customs: Customs) -> str:
         problem = f"is required for {country_code}: the sender's number at the customs of the European Union"
         _require(number, "customs.eori", problem)
     return number
-
-
-def _sides(package: Package) -> Json:
-    return {"length": package.length_cm, "width": package.width_cm, "height": package.height_cm}
 
 
 def _require(value: object, path: str, problem: str) -> None:

@@ -16,7 +16,7 @@ from carriers.http.transport import Request
 from carriers.itinerary import destination, route_of, shipping_day
 from carriers.products import BETA_OVERSEAS, MAINLAND, PRODUCTS, Product
 from carriers.redaction import Redactor
-from carriers.shipment import Credentials, Package, Party, PickupPoint, Shipment
+from carriers.shipment import Credentials, Package, PickupPoint, Shipment
 from carriers.text import CarrierField, fitting, to_latin, to_plain
 from carriers.validation import RECIPIENT, all_of, references_of
 
@@ -120,7 +120,9 @@ def _letter(shipment: Shipment, product: Product, index: int) -> Json:
     )
     sold, sender, recipient, instructions, references = parts
     point = {"pickupLocationId": shipment.pickup_point_code} if is_at_point else {}
-    parcel = {"weight": float(_weight_kg(package)), **point, **sold["parcel"], **instructions}
+    # Rounded up: a weight below the one on the carrier's scale would be a false declaration.
+    weight_kg = package.weight_kg.quantize(WEIGHT_STEP_KG, ROUND_UP)
+    parcel = {"weight": float(weight_kg), **point, **sold["parcel"], **instructions}
     return {
         "service": {**sold["service"], **_service(shipment)},
         "parcel": parcel,
@@ -139,17 +141,14 @@ def _sold(shipment: Shipment, product: Product, package: Package) -> Json:
     return {"service": {"productCode": code}, "parcel": parts[1]}
 
 
-def _weight_kg(package: Package) -> Decimal:
-    """Round up: a weight below the one on the carrier's scale would be a false declaration."""
-    return package.weight_kg.quantize(WEIGHT_STEP_KG, ROUND_UP)
-
-
 def _service(shipment: Shipment) -> Json:
     country_code = shipment.recipient.country_code
     service: Json = {"orderNumber": shipment.id, "commercialName": _commercial_name(shipment)}
     if country_code not in MAINLAND:
         service["returnTypeChoice"] = RETURN_TO_SENDER if country_code in RETURNED_FROM else DO_NOT_RETURN
-    return service | _network(shipment.recipient)
+    if country_code == "ES" and not is_in_union(shipment.recipient):  # there the carrier leaves no choice of it
+        service["reseauPostal"] = LOCAL_POST
+    return service
 
 
 def _commercial_name(shipment: Shipment) -> str:
@@ -180,9 +179,3 @@ def _instructions(shipment: Shipment) -> Json:
     field = CarrierField(CARRIER, f"{RECIPIENT}.instructions", LINE_LENGTH, RequestRejected)
     words = _SYMBOLS.sub(" ", to_plain(shipment.instructions, field)).strip()
     return {"instructions": fitting(words, field)} if words else {}
-
-
-def _network(recipient: Party) -> Json:
-    """Return the network where the carrier leaves no choice of it: to the Canaries, Ceuta and Melilla."""
-    is_local = recipient.country_code == "ES" and not is_in_union(recipient)
-    return {"reseauPostal": LOCAL_POST} if is_local else {}

@@ -138,7 +138,11 @@ def save_adoption(
     adopted = list(filter(None, tracking_numbers))
     facts: dict[str, Any] = {
         "tracking_numbers": adopted,
-        "surplus_numbers": outcomes.unique(label.surplus_numbers, others(label, adopted)),
+        # What is known beside it, and not cancelled yet.
+        "surplus_numbers": outcomes.unique(
+            label.surplus_numbers,
+            (each for each in label.tracking_numbers if each not in {*adopted, *label.cancelled_numbers}),
+        ),
         "pdf": pdf,
         "cancel_requested_at": None,
         **outcomes.NO_ERROR,
@@ -154,11 +158,6 @@ def save_adoption(
         if not move(label, Event.ADOPTED, Q(leased_until=held), **facts):
             raise NotOpenError
         record(label, decided_by, f"Adopted {', '.join(adopted)}; it was {before}.")
-
-
-def others(label: ShippingLabel, adopted: Sequence[str]) -> list[str]:
-    """Return the known numbers that are not the label's, and that are not cancelled."""
-    return [each for each in label.tracking_numbers if each not in {*adopted, *label.cancelled_numbers}]
 
 
 def only_parcels(label: ShippingLabel, ranks: Sequence[int], warning: str = LEFT_OUT) -> dict[str, Any]:
@@ -275,14 +274,6 @@ def reconcile_now(*, label: ShippingLabel, asked_by: AbstractBaseUser) -> Shippi
         account_of(label)
     except NotAskedError as error:
         raise DecisionError(error.sentence) from error
-    settle(label)
-    asked = ShippingLabel.objects.get(id=label.id)
-    recording.record(Action.CHANGED, label, changes={"state": [label.state, asked.state]}, asked=label.carrier_code)
-    logger.info("label asked about", extra={"label": label.id, "state": asked.state, "user": asked_by.pk})
-    return asked
-
-
-def settle(label: ShippingLabel) -> None:
     taken = take(label.id, ShippingLabel.objects.free().filter(state=label.state))
     if taken is None:
         raise NotOpenError
@@ -294,6 +285,9 @@ def settle(label: ShippingLabel) -> None:
         raise DecisionError(error.sentence) from error
     except StorageError as error:  # it may hold what was bought: nothing is known without it
         hold(taken)
-        raise DecisionError(
-            gettext("The storage can't be reached, and may hold the label. Try again later.")
-        ) from error
+        text = gettext("The storage can't be reached, and may hold the label. Try again later.")
+        raise DecisionError(text) from error
+    asked = ShippingLabel.objects.get(id=label.id)
+    recording.record(Action.CHANGED, label, changes={"state": [label.state, asked.state]}, asked=label.carrier_code)
+    logger.info("label asked about", extra={"label": label.id, "state": asked.state, "user": asked_by.pk})
+    return asked

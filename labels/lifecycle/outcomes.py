@@ -63,7 +63,13 @@ def save_received(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: 
     except DATABASE_ERRORS as error:
         bought = {"label": label.id, "tracking_numbers": ",".join(numbers)}
         logger.critical("label bought and not recorded", extra=bought, exc_info=True)
-        raise not_recorded(label, purchased) from error
+        # The last resort: the numbers by which a person finds the parcels again, and the PDF in the storage.
+        metrics.UNRECORDED.labels(label.carrier_code).inc()
+        with suppress(storage.StorageError):
+            recovery.save(label, purchased)
+        label.state = LabelState.UNKNOWN
+        set_error(label, OutcomeUnknown(label.carrier_code, "it could not be recorded"))
+        raise PurchaseFailedError(label) from error
     if not is_saved:
         logger.warning("label came too late", extra={"label": label.id})
         join(label, numbers)
@@ -93,16 +99,6 @@ def are_as_ordered(label: ShippingLabel, numbers: Iterable[str]) -> bool:
 def fitting(reservation_number: str) -> str:
     """Return the number if the column can hold it: a label does not fail for what only fetches its PDF again."""
     return reservation_number if len(reservation_number) <= (RESERVATION_LENGTH or 0) else ""
-
-
-def not_recorded(label: ShippingLabel, purchased: PurchasedLabel) -> PurchaseFailedError:
-    """Take the last resort: the numbers by which a person finds the parcels again, and the PDF in the storage."""
-    metrics.UNRECORDED.labels(label.carrier_code).inc()
-    with suppress(storage.StorageError):
-        recovery.save(label, purchased)
-    label.state = LabelState.UNKNOWN
-    set_error(label, OutcomeUnknown(label.carrier_code, "it could not be recorded"))
-    return PurchaseFailedError(label)
 
 
 def join(label: ShippingLabel, numbers: Iterable[str]) -> None:

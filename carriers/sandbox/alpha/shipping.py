@@ -31,7 +31,16 @@ def _buy(state: State, message: soap.Message) -> Response:
     def make(fault: Fault) -> Response:
         """Enter the parcels in the ledger; answer with the numbers and labels."""
         numbers, reservation = state.numbers("alpha", len(shipment.skybills), fault), state.reservation()
-        parcels = [_parcel(shipment, index, number, reservation) for index, number in enumerate(numbers)]
+        parcels = [
+            Parcel(
+                label=_label(shipment, index, number),
+                request=without_secrets({**shipment.structures, **shipment.top}),
+                reservation_number=reservation,
+                misrouted_by=misrouted_by(shipment, index),
+                is_in_schema_order=shipment.is_in_schema_order,
+            )
+            for index, number in enumerate(numbers)
+        ]
         state.sell(parcels, shipment.one("headerValue")["accountNumber"], fault)
         has_label = shipment.one("skybillParamsValue")["withReservation"] == "2"
         results = (_result(parcel.label, fault, has_label=has_label) for parcel in parcels)
@@ -39,16 +48,6 @@ def _buy(state: State, message: soap.Message) -> Response:
         return service.succeeded(message, [("reservationNumber", reservation), *made])
 
     return service.perform(state, message, make, ref.get("shipperRef", ""), texts)
-
-
-def _parcel(shipment: Shipment, index: int, number: str, reservation: str) -> Parcel:
-    return Parcel(
-        label=_label(shipment, index, number),
-        request=without_secrets({**shipment.structures, **shipment.top}),
-        reservation_number=reservation,
-        misrouted_by=misrouted_by(shipment, index),
-        is_in_schema_order=shipment.is_in_schema_order,
-    )
 
 
 def _result(label: Label, fault: Fault, *, has_label: bool) -> soap.Elements:
