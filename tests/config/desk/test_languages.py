@@ -113,6 +113,12 @@ def test_numbers_and_days_are_in_the_readers_form() -> None:
     assert (number(1234567), number(Decimal("12.5"), 3)) == ("1,234,567", "12.500")
 
 
+def test_a_passkey_has_one_name_in_french() -> None:
+    with translation.override("fr"):
+        texts = map(translation.gettext, ("Use a security key", "Security key added.", "Security key removed."))
+        assert [text for text in texts if "lé d\u2019accès" not in text] == []  # allauth's own is `clé secrète`
+
+
 def test_a_share_has_a_space_in_french_alone() -> None:
     assert percentage(30.94, 1) == "30.9%"
     with translation.override("fr"):
