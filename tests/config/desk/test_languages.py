@@ -136,6 +136,18 @@ def test_french_words_go_with_what_they_are_said_of() -> None:
 
 
 @pytest.mark.django_db
+def test_the_note_above_a_form_counts_its_errors() -> None:
+    staff = member("root")
+    for form, english, french in (
+        ("shop", "the error", "l\u2019erreur"),
+        ("webhookendpoint", "the errors", "les erreurs"),
+    ):
+        assert f"Please correct {english} below." in staff.post(f"/admin/shops/{form}/add/", {}).text
+        answer = staff.post(f"/admin/shops/{form}/add/", {}, headers=FRENCH)
+        assert f"Corrigez {french} ci-dessous." in answer.text
+
+
+@pytest.mark.django_db
 def test_figures_of_the_first_page_are_named_in_french() -> None:
     ParcelFigure.objects.create(day=timezone.localdate(), carrier_code="beta", status="DELIVERED", parcels=3)
     page = member("root").get("/admin/", headers=FRENCH).text
