@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from django.core.management.base import CommandError
 from django.db import models, transaction
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from config import erasures
 from labels.models import ShippingLabel
@@ -27,7 +27,11 @@ class CustomerError(CommandError):
 
 
 def lines(parcels: int, labels: int, pdfs: int) -> list[str]:
-    return [f"{parcels} parcels", f"{labels} labels", f"{pdfs} PDFs"]
+    return [
+        ngettext("{count} parcels", "{count} parcels", parcels).format(count=parcels),
+        ngettext("{count} labels", "{count} labels", labels).format(count=labels),
+        ngettext("{count} PDFs", "{count} PDFs", pdfs).format(count=pdfs),
+    ]
 
 
 @dataclass(frozen=True)

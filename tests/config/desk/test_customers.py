@@ -1,5 +1,7 @@
 """The page that exports and erases a shop's customer: the command's words and deeds, to those who may."""
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -11,7 +13,7 @@ from shops.staff.audit.recording import customer_digests
 from tests.config.test_roles import WHO
 from tests.labels.factories import LabelFactory
 from tests.shops.commands import call
-from tests.support.desk import member
+from tests.support.desk import FRENCH, member
 from tests.support.factories import ShopFactory, import_parcel
 
 PAGE = "/admin/customer/"
@@ -39,6 +41,11 @@ def dry_run() -> list[str]:
 @pytest.mark.parametrize("who", WHO)
 def test_the_page_is_for_those_who_see_customers(who: str) -> None:
     assert member(who).get(PAGE).status_code == (200 if who in {"Support", "root"} else 403)
+
+
+def test_in_french_what_is_found_is_counted_in_french(shop: Shop) -> None:
+    answer = member("root").post(PAGE, {"shop_id": "lumiere", "email": EMAIL}, headers=FRENCH)
+    assert re.findall("<code>(.*?)</code>", answer.text) == ["1 colis", "1 étiquette", "1 PDF"]
 
 
 def test_a_customer_is_erased_with_the_commands_words_before_and_after(shop: Shop) -> None:
