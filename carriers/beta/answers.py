@@ -218,7 +218,11 @@ def error_of(
     redactor, status = answer.request.redactor, answer.status
     found = [
         refusal.error_of(
-            CARRIER, refusal.field.replace("[]", f"[{index}]"), redactor.code(message.code), redactor.text(message.text)
+            # A documented code is no secret, though postal codes of France look like it.
+            CARRIER,
+            refusal.field.replace("[]", f"[{index}]"),
+            message.code,
+            redactor.text(message.text),
         )
         for message in errors
         if (refusal := refusal_of(message.code))

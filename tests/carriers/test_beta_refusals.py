@@ -101,6 +101,15 @@ def test_every_code_of_the_page_has_its_class_and_names_our_field(
     assert caught.is_carrier_failing == (error is CarrierUnavailable)
 
 
+@pytest.mark.parametrize("zip_code", ["30220", "30900", "30000"])  # Aigues-Mortes and Nimes
+def test_a_documented_code_is_shown_where_the_customers_postal_code_is_the_same(serve: Serve, zip_code: str) -> None:
+    message = {"id": zip_code, "type": "ERROR", "messageContent": f"refused: {zip_code}"}
+    server = serve(always(http(json.dumps({"messages": [message]}).encode(), 400, JSON)))
+    with pytest.raises(CarrierError) as caught:
+        client("beta", server.url).create_label(shipment("beta", recipient={"zip_code": zip_code}), CREDENTIALS["beta"])
+    assert (caught.value.carrier_code, caught.value.carrier_text) == (zip_code, "refused: ***")
+
+
 def test_the_table_holds_the_codes_of_the_page_and_no_others() -> None:
     assert set(REFUSALS) == {code for code, _, _ in CODES}
     assert len(CODES) == len(set(REFUSALS)) == 190
