@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from carriers.data import rows_of
+from carriers.errors import CredentialsRejected
 from carriers.refusals import Refusal, Refusals, read_refusals, refusal_in
 
 PRODUCT: Final = "productCode"
@@ -30,14 +31,19 @@ FIELDS: Final = {row["name"]: row["field"] for row in rows_of("alpha/field_names
 _FIELD: Final = re.compile(rf"\b({'|'.join(FIELDS)})\b")
 
 
-def refusal_of(code: str, text: str, refusals: Refusals = REFUSALS) -> Refusal | None:
+def refusal_of(code: str, text: str, masked: str, refusals: Refusals = REFUSALS) -> Refusal | None:
     """Return the meaning of a code, None for an undocumented one.
 
-    The text has the order's own words masked: a street is no reason.
+    In `masked` are the order's own words masked: a street is no reason. Those that name wrong credentials are the
+    carrier's own, whatever a customer is called.
     """
-    is_about_a_value = any(name != PRODUCT for name in _FIELD.findall(text))
+    is_about_a_value = any(name != PRODUCT for name in _FIELD.findall(masked))
     meanings = MEANINGS_OF_33 if code == "33" and refusals is REFUSALS and not is_about_a_value else ()
-    return next((refusal for pattern, refusal in meanings if pattern.search(text)), refusals.get(code))
+    spaced = " ".join(text.split())
+    for pattern, refusal in meanings:
+        if pattern.search(spaced if refusal.error is CredentialsRejected else masked):
+            return refusal
+    return refusals.get(code)
 
 
 def in_our_words(text: str) -> str:

@@ -4,7 +4,14 @@ import pytest
 
 from carriers.alpha.refusals import FIELDS
 from carriers.client import Limits
-from carriers.errors import AddressRejected, CarrierError, CarrierUnavailable, OutcomeUnknown, RequestRejected
+from carriers.errors import (
+    AddressRejected,
+    CarrierError,
+    CarrierUnavailable,
+    CredentialsRejected,
+    OutcomeUnknown,
+    RequestRejected,
+)
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import ledger
@@ -71,6 +78,14 @@ def test_a_street_that_is_echoed_decides_nothing(serve: Serve, street: str) -> N
         client("alpha", server.url).create_label(shipment(recipient={"address1": street}), ALPHA)
     assert type(caught.value) is RequestRejected
     assert caught.value.code == "ALPHA_REQUEST_REJECTED"
+
+
+@pytest.mark.parametrize("text", ["Invalid accesColis  account\nnumber", "Invalid identWebPro password"])
+@pytest.mark.parametrize("company", ["Number One", "Password & Account SARL", "Invalid Records"])
+def test_a_customers_words_hide_no_refusal_of_the_credentials(serve: Serve, company: str, text: str) -> None:
+    server = serve(always(alpha_refusal(33, text)))
+    with pytest.raises(CredentialsRejected):
+        client("alpha", server.url).create_label(shipment(recipient={"company": company}), ALPHA)
 
 
 def encoded(encoding: str, text: str, prolog: str = "") -> bytes:
