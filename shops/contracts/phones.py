@@ -10,8 +10,6 @@ from phonenumbers import PhoneNumber, PhoneNumberFormat
 FRANCE = "FR"
 # Where many write a French number as in France. TF has nobody who does, and no numbers of its own.
 FRENCH_OVERSEAS = frozenset("BL GF GP MF MQ NC PF PM RE WF YT".split())
-# The countries whose numbers are most often found in an address of another.
-NEIGHBOURS = ("FR", "BE", "CH", "DE", "ES", "GB", "IT", "LU", "NL")
 SEPARATORS = {"Zs", "Zl", "Zp", "Pd", "Cf", "Cc"}
 OTHER_DASHES = "\u02d7\u2027\u2043"  # dashes in other Unicode categories; phonenumbers knows the minus sign
 E164_DIGITS = re.compile(r"\+[0-9]{5,15}")
@@ -51,15 +49,11 @@ def is_possible(number: PhoneNumber) -> bool:
 
 
 def advice(text: str, country_code: str) -> str:
-    """Tell how to write a text that `e164` refuses, where it is the number of another country; "" where it is none."""
+    """Tell how to write a text that `e164` refuses, where that is known; "" where it is not."""
     if country_code != FRANCE and (french := valid(text, FRANCE)):
         international = phonenumbers.format_number(french, PhoneNumberFormat.INTERNATIONAL)
         return f"Write {international} if it is French."
-    if valid(f"+{text}", None):
-        return "Write a + in front of the country code."
-    codes = (code for code in NEIGHBOURS if code != country_code and valid(text, code))
-    found = [f"{code} (+{phonenumbers.country_code_for_region(code)})" for code in codes]
-    return f"If it is one of {' or '.join(found)}, write it with the country code." if found else ""
+    return "Write a + in front of the country code." if valid(f"+{text}", None) else ""
 
 
 def valid(text: str, country_code: str | None) -> PhoneNumber | None:

@@ -57,7 +57,7 @@ RULES = re.compile(
     r"|\w+ does not go (from [A-Z]{2} )?to [A-Z]{2}(; search with a product that does)?\."
     r"|must be a number that exists for \w+\."
     r"|must have at most two decimals\."  # of binary fractions, a multiple of 0.01 may look like none
-    r"|must be a phone number\.( (If it is one of [^,]+, w|W)rite [\w +]+\.)?"
+    r"|must be a phone number\.( Write [\w +]+\.)?"
     r"|must be an e-mail address( of ASCII characters at a domain name)?\."
     r"|must not contain a NUL character\."
     r"|must be an integer, not a number\."  # JSON Schema counts 1.0 as an integer

@@ -59,8 +59,8 @@ def test_a_number_that_nobody_gives_out_is_read_and_told(text: str, country_code
 @pytest.mark.parametrize(
     ("text", "country_code", "said"),
     [
-        ("06 12 34 56 7", "FR", "If it is one of BE (+32) or DE (+49) or IT (+39), write it with the country code."),
-        ("07911 123456", "DK", "If it is one of DE (+49) or GB (+44) or IT (+39), write it with the country code."),
+        ("06 12 34 56 7", "FR", ""),
+        ("07911 123456", "DK", ""),
         ("32 471-12-34-56", "FR", PLUS),
         ("41791234567", "DK", PLUS),
         ("12", "FR", ""),
@@ -68,7 +68,7 @@ def test_a_number_that_nobody_gives_out_is_read_and_told(text: str, country_code
         ("", "FR", ""),
     ],
 )
-def test_a_number_of_another_country_is_told_how_to_write_it(text: str, country_code: str, said: str) -> None:
+def test_a_number_with_its_countrys_code_is_told_how_to_write_it(text: str, country_code: str, said: str) -> None:
     with pytest.raises(ValueError, match="not a phone number"):
         e164(text, country_code)
     assert advice(text, country_code) == said
