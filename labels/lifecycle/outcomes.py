@@ -59,7 +59,7 @@ def save_received(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: 
     if ours:
         logger.warning("customs form missing", extra={"label": label.id, "carrier": label.carrier_code})
     try:
-        is_saved = with_db_retry(lambda: move_unless_adopted(label, facts), deadline=deadline)
+        is_saved = with_db_retry(lambda: move(label, Event.BOUGHT, **facts), deadline=deadline)
     except DATABASE_ERRORS as error:
         bought = {"label": label.id, "tracking_numbers": ",".join(numbers)}
         logger.critical("label bought and not recorded", extra=bought, exc_info=True)
@@ -73,16 +73,6 @@ def save_received(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: 
     if not is_saved:
         logger.warning("label came too late", extra={"label": label.id})
         join(label, numbers)
-
-
-def move_unless_adopted(label: ShippingLabel, facts: dict[str, Any]) -> bool:
-    """Make it `received`, if it is open still; once the lease is over, staff may have adopted a part of it."""
-    if clock.upper_bound_now() < label.leased_until:
-        return move(label, Event.BOUGHT, **facts)
-    with transaction.atomic():
-        row = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).only("state", "decided_at").first()
-        is_adopted = row is not None and row.state == LabelState.RECEIVED and row.decided_at is not None
-        return not is_adopted and move(label, Event.BOUGHT, **facts)
 
 
 def kept_of(point: PickupPoint | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, assert_never
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 
@@ -66,6 +66,7 @@ class Transition:
     says: str
     frees_key: bool = False
     is_for_uncancelled: bool = False  # not where parcels are being cancelled that were found without a PDF
+    is_for_undecided: bool = False  # not where staff have decided since this process read the row
     effect: Effect | None = None
     webhook: str = ""
 
@@ -85,7 +86,7 @@ def read() -> Iterator[tuple[Event, Transition]]:
     for row in csv.DictReader(table.splitlines()):
         words = row["sources"].split()
         sources = tuple(state for word in words for state in (GROUPS[word] if word in GROUPS else (S(word),)))
-        flags = {name: bool(row[name]) for name in ("frees_key", "is_for_uncancelled")}
+        flags = {name: bool(row[name]) for name in ("frees_key", "is_for_uncancelled", "is_for_undecided")}
         effect = Effect[row["effect"]] if row["effect"] else None
         transition = Transition(sources, S(row["target"]), row["says"], effect=effect, webhook=row["webhook"], **flags)
         yield Event(row["event"]), transition
@@ -135,7 +136,9 @@ def change(label: ShippingLabel, event: Event, guards: tuple[Q, ...], names: tup
     if guards and not ShippingLabel.objects.row_of(label).filter(*guards).select_for_update().exists():
         return False
     with pipelined() if step.effect or step.webhook else nullcontext():
-        updated = update_for(event, names).start(label, own_id=label.id, own_shop=label.shop_id)
+        decided_at = connection.ops.adapt_datetimefield_value(label.decided_at)
+        own = {"own_id": label.id, "own_shop": label.shop_id, "own_decided_at": decided_at}
+        updated = update_for(event, names).start(label, **own)
         take_effect = prepare_effect(label, step.effect)
         endpoints = outbox.ENDPOINTS.start(shop=label.shop_id) if step.webhook else list
     if not updated():
@@ -156,6 +159,8 @@ def update_for(event: Event, names: tuple[str, ...]) -> PreparedUpdate:
         own = ShippingLabel.objects.for_shop(argument("own_shop")).filter(id=argument("own_id"))
         step = TRANSITIONS[event]
         own = own.filter(state__in=step.sources)
+        if step.is_for_undecided:
+            own = own.filter(Q(decided_at=None) | Q(decided_at=argument("own_decided_at")))
         return own.filter(cancel_requested_at=None) if step.is_for_uncancelled else own
 
     return PreparedUpdate(rows, *names)

@@ -70,4 +70,4 @@ def waits_for_merge(label: ShippingLabel) -> bool:
     if label.state != LabelState.RECEIVED:
         return False
     start = ShippingLabel.objects.row_of(label).values_list(Substr("pdf", 1, len(ZIP)), flat=True).get()
-    return bytes(start) == ZIP
+    return start is not None and bytes(start) == ZIP  # none once it is stored

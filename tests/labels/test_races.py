@@ -17,6 +17,7 @@ from carriers.shipment import PurchasedLabel
 from labels.idempotency import IdempotencyKey
 from labels.lifecycle import cancelling, decisions, leases, outcomes, parcels, purchase
 from labels.lifecycle.reconciling import reconcile
+from labels.lifecycle.states import Event, move
 from labels.models import LabelState, ShippingLabel, lease
 from labels.pdfs import storage, unmerged
 from labels.pdfs.folder import LabelFolder
@@ -342,6 +343,51 @@ def test_a_process_suspended_before_it_publishes_changes_nothing_of_an_adoption(
     assert fetch(answer.json()["labelUrl"]).content == PDF
     (parcel,) = Parcel.objects.all()
     assert parcel.tracking_numbers == [adopted]
+
+
+@pytest.mark.parametrize("event", [Event.BOUGHT, Event.STORED])
+def test_a_process_suspended_before_a_transition_changes_nothing_of_an_adoption(
+    event: Event, buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had its lease when it looked, and has not read what staff decided since."""
+
+    def slowly(label: ShippingLabel, made: Event, **facts: Any) -> bool:
+        if made == event:
+            monkeypatch.setattr(outcomes, "move", move)
+            adopt_meanwhile(sandbox.made()[1].tracking_number, folder, monkeypatch, is_stored=False)
+        return move(label, made, **facts)
+
+    monkeypatch.setattr(outcomes, "move", slowly)
+    answer = post(buyer, body := order(parcels=weighing(1, 2)), key=KEY)
+    assert_coded(answer, 500, "LABEL_STORAGE_UNAVAILABLE")
+    answer = post(buyer, body, key=KEY)
+    adopted = sandbox.made()[1].tracking_number
+    assert (answer.json()["trackingNumber"], answer.json()["weight"]) == (adopted, 2)
+    assert (row().tracking_numbers, fetch(answer.json()["labelUrl"]).content) == ([adopted], PDF)
+
+
+def test_an_adoption_of_a_label_that_is_stored_meanwhile_is_refused(
+    buyer: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.write_text("in the way")
+    assert_coded(post(buyer, order(parcels=weighing(1, 2)), key=KEY), 500, "LABEL_STORAGE_UNAVAILABLE")
+    folder.unlink()
+    label = row()
+
+    def slowly(*args: Any) -> Any:
+        taken = leases.take(*args)
+        outcomes.publish(row())
+        return taken
+
+    monkeypatch.setattr(decisions, "take", slowly)
+    with pytest.raises(decisions.NotOpenError):
+        decisions.adopt(
+            label=label,
+            tracking_numbers=["", label.tracking_numbers[1]],
+            pdf=PDF,
+            decided_by=User.objects.create_user("ada"),
+        )
+    assert (row().state, row().tracking_numbers) == (LabelState.GENERATED, label.tracking_numbers)
 
 
 @pytest.mark.parametrize("is_written", [False, True])
