@@ -173,14 +173,15 @@ def begin_series() -> None:
             counter.labels(group).inc(0)
     FAST_PATH_FAILURES.labels("parcel")
     FAST_PATH_FAILURES.labels("parcel-search")
-    for reason in (NO_ROOM, NOT_WRITTEN):
-        DROPPED.labels(reason)
+    DROPPED.labels(NO_ROOM)
+    DROPPED.labels(NOT_WRITTEN)
     # Alerts need these series at zero: one that appears with its first event shows no increase.
     for client in (*CARRIERS.values(), *TRACKERS.values()):
         for service in client.services:
             show_circuit_state(client.name, service, CircuitState.CLOSED)
     for name, carrier in CARRIERS.items():
-        CALLS.labels(name, carrier.purchase_operation, CredentialsRejected.code_suffix.lower())
+        for operation in (carrier.purchase_operation, *carrier.points_operations):  # of an order
+            CALLS.labels(name, operation, CredentialsRejected.code_suffix.lower())
         UNRECORDED.labels(name)
         VANISHED_ROWS.labels(name)
         for state in LabelState.values:

@@ -13,9 +13,10 @@ from django.utils import timezone
 from prometheus_client import REGISTRY, Metric
 from pytest_django.fixtures import Settings
 
+from carriers import CARRIERS
 from carriers.circuit_breaker import CircuitState
 from config.ops.logs import JsonFormatter
-from config.ops.metrics import FromDatabase, open_labels
+from config.ops.metrics import FromDatabase, begin_series, open_labels
 from labels.models import LabelState
 from shops.models import Shop
 from tests.labels.conftest import Sandbox, assert_coded, nothing_finished, row
@@ -73,6 +74,14 @@ def test_the_state_of_a_circuit_breaker_is_shown(buyer: Caller, sandbox: Sandbox
         for state in CircuitState
     }
     assert states == {"closed": 0, "open": 1, "half-open": 0}
+
+
+def test_refused_credentials_of_orders_are_counted_from_zero() -> None:
+    begin_series()  # an alert sees no increase in a series that appears with its first event
+    for carrier in CARRIERS.values():
+        for operation in (carrier.purchase_operation, *carrier.points_operations):
+            labels = {"carrier": carrier.name, "operation": operation, "outcome": "credentials_rejected"}
+            assert REGISTRY.get_sample_value("carrier_call_duration_seconds_count", labels) is not None, labels
 
 
 def test_a_label_that_is_stored_and_not_recorded_so_is_counted_as_its_row_says(buyer: Caller, sandbox: Sandbox) -> None:
