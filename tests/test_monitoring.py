@@ -113,6 +113,13 @@ def test_every_alert_has_commands_to_see_start_and_read_the_log_that_name_what_i
         assert set(re.findall(r"manage(?:\.py)? (\w+)", block)) <= set(get_commands())
 
 
+def test_what_to_look_for_in_the_log_is_logged() -> None:
+    words = set(re.findall("In the log: `(.*?)`", (RUNBOOK / "commands.md").read_text()))
+    texts = re.findall(r'(?:getLogger|logger\.\w+)\(\s*"(.*?)"', "".join(path.read_text() for path in sources()))
+    logged = "\n".join(["CRITICAL", "WARNING", "outcome", *texts])  # a level, a field, a logger or a message
+    assert {word for word in words if word not in logged} == set()
+
+
 def test_a_critical_line_pages_with_its_host_carrier_and_shop() -> None:
     (rule,) = LOG_RULES
     assert rule["labels"] == {"severity": "page"}
@@ -155,12 +162,15 @@ def test_the_runbook_has_every_metric_with_its_labels() -> None:
     assert from_database() - set(told) == set()
 
 
+def sources() -> list[Path]:
+    rooms = [Path(settings.BASE_DIR, name) for name in ("config", "labels", "parcels", "shops", "carriers")]
+    return [path for room in rooms for path in room.rglob("*.py") if "sandbox" not in path.parts]
+
+
 def test_the_runbook_has_every_logger_of_the_service() -> None:
     table = (RUNBOOK / "watch.md").read_text().partition("\n| logger |")[2].partition("\n\n")[0]
     told = set(re.findall("`(.*?)`", "".join(row.split("|")[1] for row in table.splitlines() if "`" in row)))
-    rooms = [Path(settings.BASE_DIR, name) for name in ("config", "labels", "parcels", "shops", "carriers")]
-    files = [path for room in rooms for path in room.rglob("*.py") if "sandbox" not in path.parts]
-    logged = {name for path in files for name in re.findall(r'getLogger\("(.*?)"\)', path.read_text())}
+    logged = {name for path in sources() for name in re.findall(r'getLogger\("(.*?)"\)', path.read_text())}
     assert logged - told == set()
 
 
