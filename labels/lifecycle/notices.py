@@ -9,6 +9,8 @@ from django.utils.translation import gettext, gettext_noop
 
 from labels.models import ShippingLabel
 from shops.staff.display_texts import number
+from shops.staff.worded import forms_of
+from shops.staff.worded import worded as in_words
 
 # beta gives it once, with the label: without it the parcel is stopped at customs.
 CUSTOMS_FORM_MISSING = gettext_noop(
@@ -18,10 +20,7 @@ CUSTOMS_FORM_MISSING = gettext_noop(
 CANCELLED = gettext_noop("Cancelled: %s. The label is for the other parcels.")
 LEFT_OUT = gettext_noop("Not made: %s. The label is for the other parcels.")
 SURPLUS = gettext_noop("The carrier made %s too, which could not be cancelled: cancel it there, or it is paid for.")
-FORMS: Final = {
-    text: re.compile(re.escape(text).replace("%s", "(.*)"))
-    for text in (CUSTOMS_FORM_MISSING, CANCELLED, LEFT_OUT, SURPLUS)
-}
+FORMS: Final = forms_of(CUSTOMS_FORM_MISSING, CANCELLED, LEFT_OUT, SURPLUS)
 PARCEL: Final = re.compile(r"parcel (\d+) \(([\d.]+) kg\)")
 MAX_LENGTH = ShippingLabel._meta.get_field("staff_notice").max_length or 0
 
@@ -33,10 +32,7 @@ def of_surplus(numbers: Sequence[str]) -> str:
 
 def worded(text: str) -> str:
     """Return a text of ours in the reader's language, and a carrier's as it is."""
-    for form, pattern in FORMS.items():
-        if match := pattern.fullmatch(text):
-            return gettext(form) % tuple(map(parcels_worded, match.groups()))
-    return text
+    return in_words(text, FORMS, parcels_worded)
 
 
 def parcels_worded(text: str) -> str:

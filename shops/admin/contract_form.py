@@ -14,6 +14,7 @@ from carriers.products import PRODUCTS
 from shops.contracts import terms
 from shops.contracts.models import CarrierContract
 from shops.staff.unfold_classes import PasswordInput
+from shops.staff.worded import fault
 
 KEEP = gettext_lazy("Kept encrypted and never shown. Empty: the one that is stored stays.")
 CUSTOMS = (*terms.CUSTOMS, "customs_shipping_cost_eur")
@@ -182,7 +183,7 @@ class ContractForm(forms.ModelForm[CarrierContract]):
             yield
         except terms.TermsError as error:
             is_of_customs = error.field == "customs"
-            text = gettext("Description, value and HS code need each other.") if is_of_customs else f"{error}"
+            text = gettext("Description, value and HS code need each other.") if is_of_customs else fault(f"{error}")
             name = error.field if error.field in self.fields else None
             self.add_error(name, capfirst(text))
 

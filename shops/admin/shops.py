@@ -23,6 +23,7 @@ from shops.models import Shop
 from shops.staff.display_texts import NOTHING, column
 from shops.staff.panels import may_view
 from shops.staff.unfold_classes import TextInput
+from shops.staff.worded import fault
 from shops.templatetags.staff import mode_of
 
 PREFIX = "sender_"
@@ -79,9 +80,9 @@ class ShopForm(forms.ModelForm[Shop]):
     def tell(self, error: SenderError) -> None:
         known = {name: faults for name, faults in error.faults.items() if name in AddressSerializer().fields}
         for name, faults in known.items():
-            self.add_error(PREFIX + name, [capfirst(gettext(str(fault))) for fault in faults])
+            self.add_error(PREFIX + name, [capfirst(fault(str(each))) for each in faults])
         if not known:
-            self.add_error(None, gettext("The sender address: {error}.").format(error=error))
+            self.add_error(None, gettext("The sender address: {error}.").format(error=fault(str(error))))
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ class ShopAdmin(KeptAdmin[Shop]):
         super().save_model(request, obj, form, change)
         for carrier, refusal in form.refusals.items():
             text = gettext("Labels of {carrier} can't be sent from this address: {refusal}.")
-            messages.warning(request, text.format(carrier=carrier, refusal=refusal))
+            messages.warning(request, text.format(carrier=carrier, refusal=fault(refusal)))
 
     def get_inlines(self, request: HttpRequest, obj: Shop | None) -> tuple[type[TokenInline], ...]:
         return (TokenInline,) if obj else ()

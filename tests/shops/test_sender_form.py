@@ -1,5 +1,7 @@
 """A shop's sender address as fields of the admin's form, with the command's checks."""
 
+import html
+
 import pytest
 from django.test import Client
 
@@ -47,6 +49,25 @@ def test_an_address_that_one_carrier_can_not_print_is_set_and_said_so(staff: Cli
     assert "Labels of beta can&#x27;t be sent from this address" in answer.text
     shop.refresh_from_db()
     assert shop.sender_address is not None
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ({"countryCode": "fr"}, "en majuscules. Utilisez FR."),
+        ({"countryCode": "US", "phone": "06 12 34 56 78"}, "Écrivez +33 6 12 34 56 78 s"),
+        ({"phone": "32 471-12-34-56"}, "Écrivez un + devant l"),
+        ({"phone": "06 12 34 56 7"}, "est de BE (+32) ou DE (+49) ou IT (+39), écrivez-le avec"),
+        ({"city": "☃"}, "a pas de texte que alpha puisse imprimer."),
+        ({"address1": "x" * 100}, "address1\u00a0: ne tient pas dans 2 lignes de 38 caractères."),
+        ({"lastName": "Long" * 9}, "caractères que beta imprime."),
+        ({"city": "漢"}, "seules les lettres latines peuvent être imprimées."),
+    ],
+)
+def test_a_french_page_says_in_french_what_is_wrong(shop: Shop, address: dict[str, str], says: str) -> None:
+    staff = logged_in(*PERMISSIONS, name="claire")
+    staff.defaults |= {"HTTP_ACCEPT_LANGUAGE": "fr"}
+    assert says in html.unescape(save(staff, shop, **SENDER | {"phone": ""} | address).text)
 
 
 def test_who_may_only_look_sees_the_address(shop: Shop) -> None:
