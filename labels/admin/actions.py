@@ -92,10 +92,11 @@ def decide(request: StaffRequest, choice: Choice, decision: Decision) -> None:
         outcome = decision(request, label) if time.monotonic() < ends_at else NOT_REACHED
         ended.setdefault(outcome, []).append(label)
     for outcome, labels in ended.items():
+        facts = {"count": len(labels), "outcome": gettext(outcome), "ids": joined_ids(labels)}
         if outcome in {CANCELLED, NOT_MADE}:
-            messages.success(request, f"{len(labels)} {gettext(outcome)}.")
+            messages.success(request, gettext("{count} {outcome}.").format(**facts))
         else:
-            messages.warning(request, f"{len(labels)} {gettext(outcome)}{gettext(': ')}{joined_ids(labels)}.")
+            messages.warning(request, gettext("{count} {outcome}: {ids}.").format(**facts))
 
 
 def cancel(request: StaffRequest, label: ShippingLabel) -> str:

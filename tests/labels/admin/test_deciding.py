@@ -235,6 +235,15 @@ def test_selected_labels_are_marked_as_not_made_where_they_are_open(staff: Clien
     assert states(*open_ones, bought) == ["failed", "failed", "label_generated"]
 
 
+def test_in_french_several_labels_are_counted_behind_what_became_of_one(staff: Client, shop: Shop) -> None:
+    labels = [LabelFactory(shop=shop, state="unknown", days_ago=1) for _ in range(2)]
+    over = LabelFactory(shop=shop)
+    staff.defaults |= {"HTTP_ACCEPT_LANGUAGE": "fr"}
+    done = act(staff, "mark_selected_as_not_made", *labels, over, is_confirmed="yes").text
+    assert "Étiquette marquée comme non créée\u00a0: 2." in done
+    assert f"Étiquette terminée, ou encore en traitement\u00a0: 1 ({over.id})." in done
+
+
 def test_where_all_are_over_nothing_is_asked(staff: Client, shop: Shop) -> None:
     done = act(staff, "cancel_selected", LabelFactory(shop=shop, state="cancelled"))
     assert "Nothing was changed: all are over" in done.text
