@@ -7,7 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from django.db.models import F, Q
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
 
 from carriers.products import DISPLAY_NAMES, PRODUCTS
 from labels.models import ShippingLabel
@@ -54,7 +55,7 @@ def show(label: ShippingLabel, *, is_withdrawn: bool) -> None:
 
     One that the shop has reported itself is left alone.
     """
-    own = Parcel.objects.for_shop(label.shop_id).filter(id=label.id, imported_at=None)
+    own = locked([label.id]).filter(shop=label.shop_id, imported_at=None)
     recompute(list(own.values_list("id", flat=True)), clock.now(), is_withdrawn=is_withdrawn)
 
 
@@ -71,10 +72,7 @@ def release_numbers(label: ShippingLabel, cancelled: Collection[str], *, is_kept
     """
     is_same = Q(label=label.id) | Q(label=None, created_at__gt=since(label))
     rows = TrackingNumber.objects.for_shop(label.shop_id).filter(is_same, number__in=cancelled)
-    parcels = set(rows.values_list("parcel", flat=True))
-    if len(parcels) > 1:
-        lock_imports(label.shop_id)  # an import locks parcels batch by batch, not all in one order
-    list(locked(parcels))
+    parcels = lock_parcels(label.shop_id, rows)
     leaving = Q(is_added=True)
     if is_kept:
         moved = {event.number for event in events_of(rows) if has_moved([event])}
@@ -82,6 +80,19 @@ def release_numbers(label: ShippingLabel, cancelled: Collection[str], *, is_kept
     rows.filter(leaving).delete()
     rows.update(state=NumberState.CANCELLED)
     recompute(parcels, clock.now())
+
+
+def lock_parcels(shop_id: str, rows: QuerySet[TrackingNumber]) -> set[str]:
+    """Lock the parcels that these rows are on: an import that is waited for may have moved one to another."""
+    while True:
+        with transaction.atomic():
+            parcels = set(rows.values_list("parcel", flat=True))
+            if len(parcels) > 1:
+                lock_imports(shop_id)  # an import locks parcels batch by batch, not all in one order
+            list(locked(parcels))
+            if parcels == set(rows.values_list("parcel", flat=True)):
+                return parcels
+            transaction.set_rollback(True)  # nothing is held while others are waited for
 
 
 def prepare_publication(label: ShippingLabel) -> Callable[[], None]:
@@ -213,5 +224,6 @@ def destination(label: ShippingLabel) -> dict[str, Any]:
 
 
 def parcels_of(label_ids: Sequence[str]) -> list[str]:
-    """Return the ids of the parcels that these labels are, without those that the shop has reported itself."""
-    return list(rows_with(label_ids, Parcel.objects.filter(imported_at=None).values_list("id", flat=True)))
+    """Lock the parcels that these labels are, without those that the shop has reported itself; return their ids."""
+    own = Parcel.objects.filter(imported_at=None).order_by("id").select_for_update()
+    return list(rows_with(label_ids, own.values_list("id", flat=True)))

@@ -10,7 +10,7 @@ import orjson
 import pytest
 from babel import Locale
 from django.core.management import call_command
-from django.db import connections
+from django.db import connections, transaction
 from django.utils import timezone
 
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
@@ -27,6 +27,7 @@ from tests.labels.conftest import Sandbox
 from tests.labels.factories import LabelFactory, publish
 from tests.labels.interruptions import CANCEL, interrupt
 from tests.labels.orders import RECIPIENT, order, post, weighing
+from tests.models.interruptions import Elsewhere
 from tests.support.api import Caller, Response
 from tests.support.documents import assert_documents_agree
 from tests.support.factories import ParcelLineFactory, import_lines, import_parcel
@@ -451,3 +452,34 @@ def test_a_label_bought_during_an_import_of_its_number_is_that_parcel(transactio
     assert not Parcel.objects.filter(id=label.id).exists()
     numbers = TrackingNumber.objects.filter(parcel="P1", label=label.id).values_list("number", flat=True)
     assert set(numbers) == {"N1", "N2"}
+
+
+@pytest.mark.real_services
+def test_numbers_that_an_import_moves_while_their_label_is_cancelled_hold_nothing_back(buyer: Caller) -> None:
+    label = bought(buyer, parcels=weighing(1, 2))
+    facts: dict[str, Any] = {"carrierCode": "alpha", "events": [], "carrierLastStatus": None, "lastStatus": None}
+    facts |= {"id": "P1", "trackingId": "N9", "createdAt": round(label.created_at.timestamp() * 1000)}
+    import_parcel(buyer.shop, **facts)
+    hear(label, reported(label, S.DELIVERED, "D", number="N9"), parcel="P1")
+    begun = cancelling.begin(label)
+    cancelled = Elsewhere(lambda: move(begun, Event.CANCELLED))
+    numbers = ["N9", label.tracking_number]
+    with transaction.atomic():
+        import_parcel(buyer.shop, trackingNumbers=numbers, **facts)
+        cancelled.begin()
+    cancelled.join()
+    parcel = buyer.look_up("N9").json()
+    assert (parcel["trackingNumbers"], parcel["lastStatus"]) == (numbers, "DELIVERED")
+    told = WebhookEvent.objects.filter(subject="P1").order_by("id").values_list("data", flat=True)
+    assert [each["status"] for each in told] == ["DELIVERED", "FULFILLED", "DELIVERED"]
+
+
+@pytest.mark.real_services
+def test_a_parcel_that_the_shop_reports_while_its_label_is_cancelled_is_shown(buyer: Caller) -> None:
+    label = bought(buyer)
+    begun = Elsewhere(lambda: cancelling.begin(label))
+    with transaction.atomic():
+        import_parcel(buyer.shop, id=label.id, trackingId=label.tracking_number)
+        begun.begin()
+    begun.join()
+    assert buyer.look_up(label.tracking_number).json()["id"] == label.id
