@@ -91,7 +91,7 @@ def record(outcomes: Iterable[Outcome]) -> None:
         bulk.save(list(ended), ATTEMPT_FIELDS)
         own = list(ended.values())
         release_next(own, now)
-        record_health(own, now)
+        record_health(at_current_urls(own), now)
     for outcome in own:
         announce(outcome)
 
@@ -115,6 +115,16 @@ def release_next(outcomes: Iterable[Outcome], now: datetime) -> None:
     over = over.exclude(state=DeliveryState.QUEUED)
     following = over.annotate(next=Subquery(behind.order_by("id").values("id")[:1])).values("next")
     queued().filter(id__in=following.order_by()).update(due_at=now)
+
+
+def at_current_urls(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Leave out attempts at a URL that was replaced meanwhile: they say nothing of the endpoint, and are made again."""
+    asked = WebhookEndpoint.objects.filter(id__in={each.claim.endpoint.id for each in outcomes})
+    urls = dict(asked.values_list("id", "url"))
+    current = [each for each in outcomes if each.claim.endpoint.url == urls[each.claim.endpoint.id]]
+    for endpoint_id in sorted({each.claim.endpoint.id for each in outcomes if each not in current}):
+        endpoints.make_due(endpoint_id)
+    return current
 
 
 def record_health(outcomes: Sequence[Outcome], now: datetime) -> None:

@@ -334,6 +334,19 @@ def test_five_days_of_nothing_but_failures_disable_an_endpoint_and_a_success_bet
     assert (state_of(endpoint), endpoint.disabled_reason) == ("disabled", "nothing but failures for 5 days")
 
 
+@pytest.mark.parametrize(("status", "reason"), [(410, "http_4xx"), (None, "not_connected")])
+def test_an_attempt_at_a_url_that_was_replaced_meanwhile_tells_nothing_of_the_endpoint(
+    status: int | None, reason: str, endpoint: WebhookEndpoint, receiver: Receiver
+) -> None:
+    tell_label(endpoint.shop_id)
+    [begun] = claims.claim(1)
+    endpoints.change(endpoint, url=f"{receiver.url}/new")
+    record([Outcome(begun, status, reason, 0.1)])
+    assert state_of(endpoint) == "active"
+    assert deliver_due() == 1
+    assert row().state == DeliveryState.DELIVERED
+
+
 @pytest.mark.parametrize(
     ("model", "change"),
     [
