@@ -79,21 +79,16 @@ class MalformedError(Exception):
 
 def read_request(request: Request, shape: Json) -> Json:
     """Return a body of this shape with every block present and every null left out."""
-    _validate_content_type(request.headers.get("content-type", ""))
+    headers = MimeHeaders()
+    headers["content-type"] = request.headers.get("content-type", "")
+    if headers.get_content_type() != "application/json" or headers.get_content_charset("utf-8") != "utf-8":
+        raise MalformedError("the content type is application/json, in UTF-8")
     try:
         body = json.loads(request.body.decode(), parse_float=Decimal, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise MalformedError("the body is not JSON in UTF-8") from None
     read: Json = shaped(body, shape)
     return read
-
-
-def _validate_content_type(value: str) -> None:
-    headers = MimeHeaders()
-    headers["content-type"] = value
-    charset = headers.get_content_charset("utf-8")
-    if headers.get_content_type() != "application/json" or charset != "utf-8":
-        raise MalformedError("the content type is application/json, in UTF-8")
 
 
 def _refuse_constant(name: str) -> None:

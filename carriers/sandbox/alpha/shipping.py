@@ -13,7 +13,7 @@ from carriers.sandbox.faults import Fault
 from carriers.sandbox.http import Response
 from carriers.sandbox.papers import Label, PageFormat, faulty_pdf
 from carriers.sandbox.parcel import Parcel, without_secrets
-from carriers.sandbox.pickup_points import PickupPoint, point_of
+from carriers.sandbox.pickup_points import point_of
 from carriers.sandbox.state import State
 
 BUY = "shippingMultiParcelV4"
@@ -130,26 +130,22 @@ def misrouted_by(shipment: Shipment, index: int) -> tuple[str, ...]:
     is_locker_refused = skybill["productCode"] in NO_LOCKERS and relay is not None and relay.is_locker
     if relay is None or is_locker_refused or not relay.is_open or float(skybill["weight"]) > relay.max_weight_kg:
         return ("idRelais",)
-    return _differences(shipment.one("recipientValue"), relay)
+    recipient = shipment.one("recipientValue")
+    sent_street = f"{recipient['recipientAdress1']} {recipient.get('recipientAdress2', '')}"
+    pairs = {
+        "recipientName": (recipient["recipientName"], relay.name),
+        "recipientAdress1": (sent_street, f"{relay.address1} {relay.address2 or relay.address3}"),
+        "recipientZipCode": (recipient["recipientZipCode"], relay.zip_code),
+        "recipientCity": (recipient["recipientCity"], relay.city),
+        "recipientCountry": (recipient["recipientCountry"], relay.country),
+    }
+    return tuple(name for name, (sent, own) in pairs.items() if as_accepted(sent) != as_accepted(own))
 
 
 def as_accepted(text: str) -> str:
     """Return a text as the carrier takes it: letters spelled out, hyphens inside, a space for every other symbol."""
     spelled = "".join(anyascii(char) if char.isalnum() else char if char == "-" else " " for char in text)
     return " ".join(re.sub(r"(?<![A-Za-z0-9])-|-(?![A-Za-z0-9])", " ", spelled).split()).upper()
-
-
-def _differences(recipient: Fields, relay: PickupPoint) -> tuple[str, ...]:
-    street = f"{relay.address1} {relay.address2 or relay.address3}"
-    sent_street = f"{recipient['recipientAdress1']} {recipient.get('recipientAdress2', '')}"
-    pairs = {
-        "recipientName": (recipient["recipientName"], relay.name),
-        "recipientAdress1": (sent_street, street),
-        "recipientZipCode": (recipient["recipientZipCode"], relay.zip_code),
-        "recipientCity": (recipient["recipientCity"], relay.city),
-        "recipientCountry": (recipient["recipientCountry"], relay.country),
-    }
-    return tuple(name for name, (sent, own) in pairs.items() if as_accepted(sent) != as_accepted(own))
 
 
 OPERATIONS = {BUY: _buy, REPRINT: _reprint}

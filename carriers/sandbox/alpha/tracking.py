@@ -128,10 +128,14 @@ def _parcel(state: State, purchase: Purchase, language: str) -> soap.Elements:
 
 def events(way: Way, language: str) -> Elements:
     """Return the events of `trackSkybillV2`, oldest first, with personal details as the carrier adds them."""
-    return [
-        ("events", [*_head(happening, language), *_tail(happening), *_details(way, happening)])
-        for happening in way.happened
-    ]
+    found: Elements = []
+    for happening in way.happened:
+        office = ("Web Services", "") if happening.step.event == "announced" else ("SANDBOX LYON", "69007")
+        is_final = str(happening.step.event in FINAL).lower()
+        place: Elements = [("NPC", "M"), ("officeLabel", office[0]), ("zipCode", office[1])]
+        event = [*_head(happening, language), ("highPriority", is_final), *place, *_details(way, happening)]
+        found.append(("events", event))
+    return found
 
 
 def _head(happening: Happening, language: str) -> Elements:
@@ -139,17 +143,6 @@ def _head(happening: Happening, language: str) -> Elements:
         ("code", happening.step.codes["alpha"]),
         ("eventDate", happening.at.isoformat(timespec="milliseconds")),
         ("eventLabel", TEXTS[happening.step.event][language]),
-    ]
-
-
-def _tail(happening: Happening) -> Elements:
-    is_final = happening.step.event in FINAL
-    office, zip_code = ("Web Services", "") if happening.step.event == "announced" else ("SANDBOX LYON", "69007")
-    return [
-        ("highPriority", str(is_final).lower()),
-        ("NPC", "M"),
-        ("officeLabel", office),
-        ("zipCode", zip_code),
     ]
 
 

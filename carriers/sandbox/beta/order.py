@@ -6,7 +6,7 @@ from carriers.sandbox.beta.accounts import account_name
 from carriers.sandbox.beta.tables import DESTINATIONS, FROM_OVERSEAS, PICKUP_CODES
 from carriers.sandbox.data import OVERSEAS
 from carriers.sandbox.http import Json
-from carriers.sandbox.pickup_points import PickupPoint, folded, point_of
+from carriers.sandbox.pickup_points import folded, point_of
 
 # Of the request's `fields`, pairs of a documented key and a value: those that link parcels, one request each.
 LINK_KEYS = TYPE, RANK, COUNT, FOLLOWERS = (
@@ -62,20 +62,19 @@ class Order:
     @property
     def misrouted_by(self) -> tuple[str, ...]:
         """The addressee's fields that are not the pickup point's own: the carrier prints them all the same."""
-        return _differences(self.addressee, self.point) if self.point else ()
+        address, point = self.addressee, self.point
+        if point is None:
+            return ()
+        pairs = {
+            "companyName": (address.get("companyName", ""), point.name),
+            "line2": (address.get("line2", "") + address.get("line3", ""), point.address1 + point.address2),
+            "zipCode": (address.get("zipCode", ""), point.zip_code),
+            "city": (address.get("city", ""), point.city),
+            "countryCode": (address.get("countryCode", ""), point.country),
+        }
+        return tuple(name for name, (sent, own) in pairs.items() if folded(sent) != folded(own))
 
 
 def _small_number(text: str) -> int:
     """Return a number of one digit, or 0, which is no parcel's rank."""
     return int(text) if len(text) == 1 and text in "0123456789" else 0
-
-
-def _differences(address: Json, point: PickupPoint) -> tuple[str, ...]:
-    pairs = {
-        "companyName": (address.get("companyName", ""), point.name),
-        "line2": (address.get("line2", "") + address.get("line3", ""), point.address1 + point.address2),
-        "zipCode": (address.get("zipCode", ""), point.zip_code),
-        "city": (address.get("city", ""), point.city),
-        "countryCode": (address.get("countryCode", ""), point.country),
-    }
-    return tuple(name for name, (sent, own) in pairs.items() if folded(sent) != folded(own))

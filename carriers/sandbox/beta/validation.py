@@ -73,7 +73,13 @@ def validate_request(order: Order, api_key: str, ledger: Ledger) -> Violations:
 def _validate_letter(violations: Violations, order: Order) -> None:
     for path, text in _texts(order.letter, "letter"):
         violations.require(all(map(_is_latin, text)), 30600, path)
-    _validate_service(violations, order)
+    violations.validate(order.body["outputFormat"], tables.RULES["outputFormat"])
+    violations.validate(order.service, tables.RULES["service"])
+    text, day = order.service.get("depositDate", ""), None
+    with suppress(ValueError):
+        day = date.fromisoformat(text)
+    violations.require(day and day.isoformat() == text, 30010, "depositDate")  # Python reads other forms, too
+    violations.require(day is None or day >= datetime.now(PARIS).date(), 30002, "depositDate")
     _validate_addresses(violations, order)
     _validate_parcel(violations, order)
     _validate_pickup(violations, order)
@@ -110,16 +116,6 @@ def _is_latin(char: str) -> bool:
     if char <= LAST_LATIN_1:
         return char.isprintable() or char == "\xa0"
     return char in MARKS or (char.isalpha() and unicodedata.name(char, "").startswith("LATIN "))
-
-
-def _validate_service(violations: Violations, order: Order) -> None:
-    violations.validate(order.body["outputFormat"], tables.RULES["outputFormat"])
-    violations.validate(order.service, tables.RULES["service"])
-    text, day = order.service.get("depositDate", ""), None
-    with suppress(ValueError):
-        day = date.fromisoformat(text)
-    violations.require(day and day.isoformat() == text, 30010, "depositDate")  # Python reads other forms, too
-    violations.require(day is None or day >= datetime.now(PARIS).date(), 30002, "depositDate")
 
 
 def _validate_addresses(violations: Violations, order: Order) -> None:
