@@ -16,6 +16,8 @@ def main() -> None:
     for position, argument in enumerate(sys.argv):
         if any("\ud800" <= char <= "\udfff" for char in argument):  # Python's stand-in for a byte it can't decode
             sys.exit(f"Not started: argument {position} is not valid UTF-8")
+    if sys.argv[1:2] != ["serve"]:  # whose processes share their metrics; the library reads it when it is imported
+        os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)
     try:
         execute_from_command_line(sys.argv)
     except EnvError as error:

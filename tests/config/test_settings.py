@@ -350,6 +350,12 @@ def test_an_empty_folder_of_metrics_is_none_and_not_the_working_one(monkeypatch:
     assert "PROMETHEUS_MULTIPROC_DIR" not in os.environ
 
 
+def test_the_folder_of_metrics_is_of_the_server_alone() -> None:
+    counting = "from prometheus_client import Counter; Counter('name', 'help').inc()"
+    ended = manage("shell", "-c", counting, **PRODUCTION, PROMETHEUS_MULTIPROC_DIR="/proc/nowhere")
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("host", ["mail.example.com:587", "smtp://mail.example.com", "mail example", "-", "mail\udcff"])
 def test_a_mail_server_is_a_host_alone(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEFAULT_FROM_EMAIL", "parcels@example.com")
