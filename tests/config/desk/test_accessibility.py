@@ -35,9 +35,10 @@ const open = async (text, shown) => {
   each.focus();
   each.dispatchEvent(new window.KeyboardEvent("keydown", { key: "Enter", cancelable: true }));
   await until(() => page.querySelector(shown).checkVisibility());
-  return page.activeElement === each;
 };
-return [await open("unfold_more", "#logout-form"), await open("filter_list", "#changelist-filter")];
+await open("unfold_more", "#logout-form");
+await open("filter_list", "#changelist-filter");
+return Boolean(await until(() => page.activeElement.closest("#changelist-filter")));
 """
 SCREEN = 844
 ROWS = 50
@@ -79,7 +80,7 @@ def test_filters_and_the_accounts_menu_open_by_the_keyboard(tmp_path: Path) -> N
     made()
     cookie = f"sessionid={logged_in(is_superuser=True).cookies['sessionid'].value}"
     (result,) = shown([(PARCELS, DESK, "light", KEYS)], tmp_path, cookie)
-    assert result["told"] == [True, True]
+    assert result["told"] is True  # the first of the filters has the focus
 
 
 @needs_browser
