@@ -36,6 +36,7 @@ def remove_parcels(*, before: datetime, batch_size: int, is_dry_run: bool) -> in
 
 @transaction.atomic
 def remove(rows: QuerySet[Parcel]) -> list[Parcel]:
+    """Remove a batch with its numbers; return the parcels."""
     batch = list(rows.only(*ORDER))
     Parcel.objects.filter(id__in=[parcel.id for parcel in batch]).only("id").delete()
     return batch

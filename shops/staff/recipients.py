@@ -29,17 +29,6 @@ MIN_BEGINNING = {NAME: 3, POSTAL_CODE: 3, PHONE: 7, EMAIL: 5}
 MAX_WORDS = 6
 
 
-class Spellings(dict[int, str]):
-    """The ASCII spelling of each character, for `str.translate`: found once, as imports meet millions of them."""
-
-    def __missing__(self, character: int) -> str:
-        self[character] = spelled = anyascii(chr(character))
-        return spelled
-
-
-SPELLINGS = Spellings()
-
-
 def words_of(
     *, names: Iterable[str | None], postal_code: str, phone: str, country_code: str, emails: Iterable[str | None]
 ) -> Iterator[str]:
@@ -56,7 +45,7 @@ def words_of(
 
 def folded(text: str) -> str:
     """Return a text in lower case without accents; letters of other scripts are spelled in Latin ones."""
-    return (text if text.isascii() else text.translate(SPELLINGS)).lower()
+    return (text if text.isascii() else anyascii(text)).lower()
 
 
 def phone_digits(phone: str, country_code: str) -> Iterator[str]:
