@@ -6,8 +6,6 @@ from typing import Any
 from django.apps import AppConfig
 from django.conf import settings
 from django.core import checks, signals
-from django.core.cache import close_caches
-from django.db import close_old_connections, reset_queries
 
 from config.api.errors import log_unhandled
 
@@ -18,24 +16,11 @@ class ServiceConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        trim_signals()
         import_module("config.desk.locale").translate_models()
         if settings.OTEL_EXPORTER_OTLP_ENDPOINT:
             import_module("config.ops.tracing").install()
         signals.got_request_exception.connect(log_unhandled)
         checks.register(first_look_defaults)
-
-
-def trim_signals() -> None:
-    """Disconnect Django's signal receivers that have nothing to do: they cost more than a look-up's own code.
-
-    No cache here needs closing. Old connections are closed after each request, so not before it too. The list of
-    queries that `reset_queries` empties is kept with DEBUG only.
-    """
-    signals.request_finished.disconnect(close_caches)
-    signals.request_started.disconnect(close_old_connections)
-    if not settings.DEBUG:
-        signals.request_started.disconnect(reset_queries)
 
 
 def first_look_defaults(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
