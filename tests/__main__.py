@@ -44,6 +44,7 @@ def main() -> int:
     run = Run()
     with tempfile.TemporaryDirectory(prefix="tests-", ignore_cleanup_errors=True) as folder:
         os.environ |= {"TMPDIR": folder, migrated.VARIABLE: tempfile.mkdtemp(dir=folder)}
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each worker compiles all tests: half its start
         run.test(Path(folder), sys.argv[1:])
     print("", *run.summary, sep="\n")
     return 128 + run.signals[0] if run.signals else int(run.has_failed)

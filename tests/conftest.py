@@ -167,6 +167,7 @@ def changed_for_tests(django_test_environment: None) -> Iterator[None]:
     OneAtATimeHasher.iterations = 1
     wait_longer_for_redis()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)  # nothing has to survive a power cut; a bad descriptor still fails
         patch.setattr(pdf, "rewritten", merged_here)
         patch.setattr(Template, "_render", whole_page_noted)
         # Keep a test's connection, with its transaction, after a request; Django's own handler for tests does so.
