@@ -160,7 +160,7 @@ def test_a_parcels_sides_are_sent_where_they_are_known() -> None:
     assert (second["height"], second["length"], second["width"]) == ("1", "30", "1")
 
 
-def test_declared_goods_are_printed(sandbox: SandboxServer, clients: Clients) -> None:
+def test_declared_goods_are_printed(clients: Clients) -> None:
     label = clients["alpha"].create_label(order("alpha_express_world", customs=CUSTOMS), ALPHA)
     (page,) = text_of(merged(label))
     assert "12.50 EUR Bougies" in page

@@ -7,7 +7,6 @@ import pytest
 
 from carriers.base import Carrier
 from carriers.errors import CredentialsRejected
-from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials
 from carriers.trials import SAMPLE_SENDER, Terms, Verdict
 from tests.carriers.conftest import Serve
@@ -55,7 +54,7 @@ def test_accounts_of_every_kind_buy_and_make_slips(clients: Clients, credentials
 @pytest.mark.parametrize("credentials", [Credentials(api_key="NEW-key"), Credentials("CHILD5", "s3cret-Pass")])
 @pytest.mark.parametrize("code", ["beta", FRANCE])
 def test_the_sandbox_refuses_such_an_account_without_its_number(
-    sandbox: SandboxServer, clients: Clients, credentials: Credentials, code: str
+    clients: Clients, credentials: Credentials, code: str
 ) -> None:
     with pytest.raises(CredentialsRejected):
         clients["beta"].create_label(order(code), credentials)

@@ -339,7 +339,7 @@ def test_the_maximum_of_parcels_is_one_label(sandbox: SandboxServer, clients: Cl
 
 
 @pytest.mark.parametrize("code", [code for code, product in PRODUCTS.items() if product.needs_pickup_point])
-def test_the_pickup_points_name_and_code_are_printed(sandbox: SandboxServer, clients: Clients, code: str) -> None:
+def test_the_pickup_points_name_and_code_are_printed(clients: Clients, code: str) -> None:
     carrier = PRODUCTS[code].carrier
     ordered = order(code)
     label = clients[carrier].create_label(ordered, CREDENTIALS[carrier])

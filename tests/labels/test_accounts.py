@@ -83,14 +83,14 @@ def test_a_former_account_keeps_its_own_secret(buyer: Caller) -> None:
     assert CarrierAccount.objects.filter(account_number=OTHER).exists()
 
 
-def test_labels_of_before_are_asked_about_on_the_contracts_account(buyer: Caller, sandbox: Sandbox) -> None:
+def test_labels_of_before_are_asked_about_on_the_contracts_account(buyer: Caller) -> None:
     label = bought(buyer)
     ShippingLabel.objects.update(account_number="")
     cancelling.cancel(label)
     assert row().state == LabelState.CANCELLED
 
 
-def test_a_former_account_is_kept_for_90_days(buyer: Caller, sandbox: Sandbox) -> None:
+def test_a_former_account_is_kept_for_90_days(buyer: Caller) -> None:
     label = bought(buyer)
     configure(OTHER)
     removed = {kind.name: count for kind, count in apply_retention()}
@@ -118,7 +118,7 @@ def test_a_new_key_opens_the_accounts_too(buyer: Caller) -> None:
     assert after.secret["password"] == PASSWORD["alpha"]
 
 
-def test_each_account_has_a_deposit_slip_of_its_own(buyer: Caller, sandbox: Sandbox) -> None:
+def test_each_account_has_a_deposit_slip_of_its_own(buyer: Caller) -> None:
     first = bought(buyer, PRODUCT["beta"])
     call(
         *("configure_carrier", "own", "beta", "--all-products", "--password-stdin", "--account-number", "804799"),

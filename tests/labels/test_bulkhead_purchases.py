@@ -127,7 +127,7 @@ def test_with_an_open_circuit_breaker_nothing_is_written_and_replays_go_on(
 
 @pytest.mark.parametrize("fault", ["json500", "html503"])
 def test_orders_of_one_shop_that_a_carrier_chokes_on_stop_no_other_shop(
-    fault: str, buyer: Caller, other: Caller, sandbox: Sandbox
+    fault: str, buyer: Caller, other: Caller
 ) -> None:
     ContractFactory(shop=other.shop, carrier_code="beta")
     for _ in range(10):

@@ -35,9 +35,7 @@ def bought(buyer: Caller, carrier_code: str = "alpha", parcels: int = 1) -> Ship
 
 
 @pytest.mark.parametrize("carrier_code", PRODUCT)
-def test_a_cancelled_label_is_a_404_and_its_key_buys_nothing(
-    carrier_code: str, buyer: Caller, sandbox: Sandbox
-) -> None:
+def test_a_cancelled_label_is_a_404_and_its_key_buys_nothing(carrier_code: str, buyer: Caller) -> None:
     label = bought(buyer, carrier_code)
     assert cancel(label.id) == f"Label {label.id} is cancelled.\n"
     assert_error(buyer.get(f"{SHIPMENTS}/{label.id}"), 404, "There is no label with this id.")

@@ -258,7 +258,7 @@ def test_a_province_is_sent_in_capital_letters(buyer: Caller, shipments: list[Sh
 
 
 def test_a_missing_customs_form_is_a_notice_for_staff(
-    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    buyer: Caller, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def create_label(self: Carrier, shipment: Shipment, *_: object) -> PurchasedLabel:
         return PurchasedLabel(("N1",), {"N1": b"%PDF-1.4 %%EOF"}, is_customs_form_missing=True)

@@ -175,7 +175,7 @@ VANISHED = "label_rows_vanished_total"
 
 
 @pytest.fixture
-def failover(buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def failover(buyer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the database lose the row while the carrier is asked."""
     for carrier_code in PRODUCT:
         client = clients.client(carrier_code, is_test=False)

@@ -103,9 +103,7 @@ def traces() -> list[str]:
     return [trace for trace in TRACES if trace in text]
 
 
-def test_nothing_of_the_person_is_left_and_the_rest_is(
-    kept: str, own: Caller, other: Caller, settings: Settings
-) -> None:
+def test_nothing_of_the_person_is_left_and_the_rest_is(kept: str, own: Caller, other: Caller) -> None:
     parcel = parcel_of_the_person(own.shop)
     label = label_of_the_person(own.shop, tracking_numbers=["N1"])
     failed = label_of_the_person(own.shop, state="failed")

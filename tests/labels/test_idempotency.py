@@ -234,9 +234,7 @@ def test_a_purchase_that_nobody_works_on_any_more_is_an_unknown_outcome(buyer: C
         (None, "Do not order it again: retrieve it later by this id."),
     ],
 )
-def test_an_order_without_a_key_is_not_told_to_retry(
-    key: str | None, remedy: str, buyer: Caller, sandbox: Sandbox, folder: Any
-) -> None:
+def test_an_order_without_a_key_is_not_told_to_retry(key: str | None, remedy: str, buyer: Caller, folder: Any) -> None:
     folder.write_text("no folder")
     said = assert_coded(post(buyer, order(), key=key), 500, "LABEL_STORAGE_UNAVAILABLE")
     assert said == f"The label {row().id} is bought and safe, but its PDF can't be delivered now. {remedy}"

@@ -8,7 +8,6 @@ from labels.models import LabelState, ShippingLabel
 from shops.contracts.bulkhead import bulkhead
 from shops.models import Shop
 from tests.labels.bad_orders import BETA, changed
-from tests.labels.conftest import Sandbox
 from tests.labels.factories import PDF
 from tests.labels.orders import SENDER, Json, order, post
 from tests.labels.test_customs import CUSTOMS, ITEM, NEW_YORK, WORLD
@@ -65,9 +64,7 @@ def ignored(answer: Response) -> str:
         ("relais", {"destination": {"company": "Bougies", "address2": "Bâtiment C"}}, ""),
     ],
 )  # fmt: skip
-def test_what_is_unknown_or_not_needed_is_named(
-    product_code: str, changes: Json, named: str, buyer: Caller, sandbox: Sandbox
-) -> None:
+def test_what_is_unknown_or_not_needed_is_named(product_code: str, changes: Json, named: str, buyer: Caller) -> None:
     answer = post(buyer, order(product_code, **changes))
     assert answer.status_code == 201, answer.json()
     assert ignored(answer) == named
@@ -79,7 +76,7 @@ def test_what_is_unknown_or_not_needed_is_named(
     [("28012", "840101", "customs"), ("35002", "840101", "customs"), ("28012", "840102", ""), ("35002", "840102", "")],
 )
 def test_a_pickup_points_place_tells_whether_customs_are_needed(
-    home: str, point: str, named: str, buyer: Caller, sandbox: Sandbox
+    home: str, point: str, named: str, buyer: Caller
 ) -> None:
     place = {"countryCode": "ES", "zip": home, "city": "Madrid"}
     body = order("beta_point_retrait_europe", destination=place, pickupPointCode=point, **GOODS)
@@ -98,7 +95,7 @@ def test_a_pickup_points_place_tells_whether_customs_are_needed(
     ],
 )
 def test_a_pickup_points_place_tells_it_of_an_order_that_fails(
-    point: str, changes: Json, named: str, buyer: Caller, sandbox: Sandbox
+    point: str, changes: Json, named: str, buyer: Caller
 ) -> None:
     place = {"countryCode": "ES", "zip": "28012", "city": "Madrid"}
     body = order("beta_point_retrait_europe", destination=place, pickupPointCode=point, **changes)
@@ -111,9 +108,7 @@ def test_a_pickup_points_place_tells_it_of_an_order_that_fails(
 @pytest.mark.parametrize(
     "state", [LabelState.CANCELLING, LabelState.CANCEL_UNKNOWN, LabelState.CANCELLED, LabelState.RECEIVED]
 )
-def test_a_pickup_points_place_tells_it_of_a_label_that_is_not_given(
-    state: LabelState, buyer: Caller, sandbox: Sandbox
-) -> None:
+def test_a_pickup_points_place_tells_it_of_a_label_that_is_not_given(state: LabelState, buyer: Caller) -> None:
     """It was cancelled, or its PDF waits for the storage, and others are before this request."""
     place = {"countryCode": "ES", "zip": "28012", "city": "Madrid"}
     body = order("beta_point_retrait_europe", destination=place, pickupPointCode="840102", **GOODS)
@@ -139,19 +134,17 @@ def test_a_pickup_points_place_tells_it_of_a_label_that_is_not_given(
         ("é" * 5_000, "%C3%A9" * 16),
     ],
 )
-def test_a_name_is_percent_encoded_and_cut(name: str, shown: str, asker: Caller, sandbox: Sandbox) -> None:
+def test_a_name_is_percent_encoded_and_cut(name: str, shown: str, asker: Caller) -> None:
     assert post(asker, {name: 1}).headers.get(HEADER, "") == shown
 
 
-def test_at_most_twenty_are_named_in_the_body_s_order(asker: Caller, sandbox: Sandbox) -> None:
+def test_at_most_twenty_are_named_in_the_body_s_order(asker: Caller) -> None:
     answer = post(asker, {f"field{number}": number for number in range(2_000)})
     assert ignored(answer) == ", ".join(f"field{number}" for number in range(20))
 
 
 @pytest.mark.parametrize(("country_code", "named"), [("FR", "customs"), ("CH", f"{ALPHA_IGNORES}, {OF_CUSTOMS}")])
-def test_a_sender_of_the_shop_s_own_tells_what_is_needed(
-    country_code: str, named: str, buyer: Caller, sandbox: Sandbox
-) -> None:
+def test_a_sender_of_the_shop_s_own_tells_what_is_needed(country_code: str, named: str, buyer: Caller) -> None:
     Shop.objects.update(sender_address=SENDER | {"countryCode": country_code})
     body = changed(order("alpha_rapide_eco", **GOODS), "originAddress", ...)
     assert ignored(post(buyer, body)) == named
@@ -167,12 +160,12 @@ def test_a_sender_of_the_shop_s_own_tells_what_is_needed(
         (order(extra=1, reference="FAULT HTML503"), None, 502),
     ],
 )
-def test_an_error_names_them_too(body: Json, key: str | None, status: int, buyer: Caller, sandbox: Sandbox) -> None:
+def test_an_error_names_them_too(body: Json, key: str | None, status: int, buyer: Caller) -> None:
     answer = post(buyer, body, key=key)
     assert (answer.status_code, ignored(answer)) == (status, "extra"), answer.json()
 
 
-def test_a_replay_and_its_refusals_name_them_too(buyer: Caller, sandbox: Sandbox) -> None:
+def test_a_replay_and_its_refusals_name_them_too(buyer: Caller) -> None:
     for body, status in ((order(extra=1), 201), (order(extra=1), 201), (order(extra=2), 422)):
         answer = post(buyer, body, key="k")
         assert (answer.status_code, ignored(answer)) == (status, "extra")
@@ -192,7 +185,7 @@ def test_a_body_that_was_not_read_names_nothing(body: bytes, options: Any, asker
     assert HEADER not in post(asker, body, **options).headers
 
 
-def test_what_is_ignored_is_kept_nowhere(buyer: Caller, sandbox: Sandbox) -> None:
+def test_what_is_ignored_is_kept_nowhere(buyer: Caller) -> None:
     post(buyer, order(extra="canary-7", destination={"state": "canary-8"}))
     (row,) = ShippingLabel.objects.values()
     assert "canary" not in str(row)
@@ -216,9 +209,7 @@ def test_what_is_ignored_is_kept_nowhere(buyer: Caller, sandbox: Sandbox) -> Non
         ("parcels[0].weight", "weigth"),
     ],
 )
-def test_a_missing_field_is_told_with_the_near_name_that_was_sent(
-    path: str, near: str, asker: Caller, sandbox: Sandbox
-) -> None:
+def test_a_missing_field_is_told_with_the_near_name_that_was_sent(path: str, near: str, asker: Caller) -> None:
     body = order()
     outer = body["parcels"][0] if "[" in path else body["destinationAddress"] if "." in path else body
     outer[near] = outer.pop(path.rpartition(".")[2])
@@ -228,7 +219,7 @@ def test_a_missing_field_is_told_with_the_near_name_that_was_sent(
 
 
 @pytest.mark.parametrize("name", ["recipient", "x", "destinationAddress" * 9])
-def test_a_name_that_is_not_near_is_not_told(name: str, asker: Caller, sandbox: Sandbox) -> None:
+def test_a_name_that_is_not_near_is_not_told(name: str, asker: Caller) -> None:
     body = order()
     body[name] = body.pop("destinationAddress")
     assert_error(post(asker, body), 400, "destinationAddress: is required.")

@@ -84,7 +84,7 @@ def test_refused_credentials_of_orders_are_counted_from_zero() -> None:
             assert REGISTRY.get_sample_value("carrier_call_duration_seconds_count", labels) is not None, labels
 
 
-def test_a_label_that_is_stored_and_not_recorded_so_is_counted_as_its_row_says(buyer: Caller, sandbox: Sandbox) -> None:
+def test_a_label_that_is_stored_and_not_recorded_so_is_counted_as_its_row_says(buyer: Caller) -> None:
     before = purchases()
     with nothing_finished():
         assert_coded(post(buyer, order()), 500, "LABEL_STORAGE_UNAVAILABLE")

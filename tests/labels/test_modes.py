@@ -169,7 +169,7 @@ def test_each_of_two_modes_orders_at_its_own(tester: Caller, buyer: Caller, test
 
 @pytest.mark.any_database
 def test_each_mode_has_its_circuit_breakers_points_slots_and_bulkheads(
-    tester: Caller, buyer: Caller, tests: Sandbox, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    tester: Caller, buyer: Caller, tests: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     live, test = (clients.client("alpha", is_test=is_test) for is_test in (False, True))
     told = {"carrier": "alpha", "service": "shipping", "state": "open"}
@@ -221,9 +221,7 @@ def test_without_the_sandbox_a_test_shops_orders_are_unavailable_and_nobody_is_a
     assert Shop.objects.filter(is_test=True).count() == 1
 
 
-def test_a_test_shop_is_in_no_figure_metric_export_or_slip(
-    tester: Caller, buyer: Caller, tests: Sandbox, settings: Settings
-) -> None:
+def test_a_test_shop_is_in_no_figure_metric_export_or_slip(tester: Caller, buyer: Caller, tests: Sandbox) -> None:
     before = metrics()
     do_all(tester)
     ShippingLabel.objects.filter(shop=tester.shop).update(staff_notice="look")

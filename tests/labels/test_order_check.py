@@ -232,9 +232,7 @@ def test_a_service_that_is_down_was_not_asked_and_is_no_problem(
     assert (answer["ok"], answer["checked"], answer["delivery"]) == (True, asked, None)
 
 
-def test_where_only_the_first_url_is_set_the_carrier_is_not_asked(
-    asker: Caller, sandbox: Sandbox, settings: Any
-) -> None:
+def test_where_only_the_first_url_is_set_the_carrier_is_not_asked(asker: Caller, settings: Any) -> None:
     settings.CARRIER_ENDPOINTS = {carrier: {"url": urls["url"]} for carrier, urls in settings.CARRIER_ENDPOINTS.items()}
     clients.client.cache_clear()
     assert check(asker, order("alpha-13"))["checked"] == ["service", "contract"]

@@ -98,7 +98,7 @@ def test_a_bad_value_is_refused_by_its_path(path: str, value: Any, said: str, as
 
 
 @pytest.mark.parametrize("parcel", [-1, 99, 1.0, "0", None, True])
-def test_a_parcel_of_goods_is_an_index(parcel: Any, asker: Caller, sandbox: Sandbox) -> None:
+def test_a_parcel_of_goods_is_an_index(parcel: Any, asker: Caller) -> None:
     said = {-1: "must be from 0 to 98.", 99: "must be from 0 to 98."}
     answer = post(asker, changed(abroad(), "customs.items[0].parcel", parcel))
     assert answer.status_code == 400
@@ -115,14 +115,14 @@ def test_all_goods_name_their_parcel_or_none(asker: Caller, sandbox: Sandbox) ->
     )
 
 
-def test_goods_that_fit_are_taken_in_any_order(buyer: Caller, sandbox: Sandbox) -> None:
+def test_goods_that_fit_are_taken_in_any_order(buyer: Caller) -> None:
     heavy, light = ITEM | {"weight": 3, "quantity": 2}, ITEM | {"weight": 2, "quantity": 1}
     for items in ([light, heavy], [heavy, light]):
         body = order(WORLD, customs={"items": items}, parcels=[{"weight": 3}, {"weight": 5}])
         assert post(buyer, body).status_code == 201
 
 
-def test_alpha_weighs_no_goods(buyer: Caller, sandbox: Sandbox) -> None:
+def test_alpha_weighs_no_goods(buyer: Caller) -> None:
     body = order(
         "alpha_express_world", customs={"items": [ITEM | {"quantity": 1, "weight": 3}]}, parcels=[{"weight": 2}] * 2
     )
@@ -162,7 +162,7 @@ def test_a_french_number_in_belgium_is_refused_with_advice(address: str, asker: 
 
 
 @pytest.mark.parametrize("product_code", ["alpha-13", BETA])
-def test_a_number_that_is_nobody_s_is_taken_to_a_home(product_code: str, buyer: Caller, sandbox: Sandbox) -> None:
+def test_a_number_that_is_nobody_s_is_taken_to_a_home(product_code: str, buyer: Caller) -> None:
     assert post(buyer, order(product_code, destination={"phone": FICTION})).status_code == 201
 
 

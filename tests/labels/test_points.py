@@ -258,7 +258,7 @@ def test_while_the_carrier_is_down_its_last_answer_of_the_day_serves(
     assert int(response["Retry-After"]) > 0
 
 
-def test_searches_are_counted_by_where_the_answer_came_from(asker: Caller, sandbox: Sandbox) -> None:
+def test_searches_are_counted_by_where_the_answer_came_from(asker: Caller) -> None:
     counts = searches("alpha", "carrier"), searches("alpha", "memory")
     for _ in range(3):
         find(asker, RELAIS)
@@ -282,7 +282,7 @@ def test_a_point_far_from_home_is_bought_to_once_it_was_shown(buyer: Caller, san
 
 
 @pytest.mark.real_services
-def test_a_point_that_another_process_showed_is_bought_to(buyer: Caller, sandbox: Sandbox) -> None:
+def test_a_point_that_another_process_showed_is_bought_to(buyer: Caller) -> None:
     (point, *_) = found(buyer, GENT)
     clients.client.cache_clear()
     assert post(buyer, far_away(point["pickupPointCode"])).status_code == 201

@@ -97,9 +97,7 @@ def test_of_a_contract_that_cannot_be_opened(buyer: Caller) -> None:
     assert_private(response)
 
 
-def test_of_a_purchase_that_a_fault_of_ours_breaks_off(
-    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_a_purchase_that_a_fault_of_ours_breaks_off(buyer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(self: Alpha, shipment: Any, credentials: Any) -> Any:
         raise RuntimeError(f"{shipment.sender.person} {shipment.recipient.email} {credentials.password}")
 

@@ -213,7 +213,7 @@ def test_a_host_that_is_off_goes_by_the_databases_leases(
 
 @pytest.mark.real_services
 def test_a_contract_that_a_host_behind_has_changed_counts_as_changed(
-    buyer: Caller, sandbox: Sandbox, skew: Skew, settings: Settings
+    buyer: Caller, sandbox: Sandbox, skew: Skew
 ) -> None:
     interrupt(buyer, sandbox, "close")
     skew(-TWENTY_MINUTES)
@@ -439,9 +439,7 @@ def test_a_replay_at_the_same_time_as_an_adoption_changes_nothing_of_it(
     assert fetch(answer.json()["labelUrl"]).content == PDF
 
 
-def test_replays_do_not_put_off_who_merges_a_label_again(
-    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_replays_do_not_put_off_who_merges_a_label_again(buyer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor do they end the lease of a process that asks the carrier for the PDF, or adopts."""
 
     def unreadable(_: bytes) -> bytes:
@@ -457,7 +455,7 @@ def test_replays_do_not_put_off_who_merges_a_label_again(
 
 
 def test_an_answer_after_the_lease_writes_a_row_again_that_vanished(
-    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    buyer: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     carrier = client("alpha", is_test=False)
     create_label = carrier.create_label

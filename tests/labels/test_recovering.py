@@ -104,9 +104,7 @@ def test_a_purchase_that_was_only_reserved_is_in_doubt_again(buyer: Caller, sand
 
 @pytest.mark.parametrize("product_code", PRODUCT.values())
 @pytest.mark.parametrize("is_bought_before", [True, False])
-def test_a_cancellation_after_the_moment_holds(
-    is_bought_before: bool, product_code: str, buyer: Caller, sandbox: Sandbox
-) -> None:
+def test_a_cancellation_after_the_moment_holds(is_bought_before: bool, product_code: str, buyer: Caller) -> None:
     restore = moment()
     label_id = post(buyer, order(product_code), key=KEY).json()["id"]
     if is_bought_before:
@@ -146,7 +144,7 @@ def test_a_label_kept_in_part_after_the_moment_is_a_parcel_of_its_own_numbers_al
     assert buyer.look_up(cancelled).status_code == 404
 
 
-def test_a_row_that_knows_more_than_its_receipt_stays(buyer: Caller, sandbox: Sandbox) -> None:
+def test_a_row_that_knows_more_than_its_receipt_stays(buyer: Caller) -> None:
     post(buyer, order())
     old = storage.read(receipts.name(row().id))
     cancelling.cancel(row())
@@ -184,7 +182,7 @@ def test_an_empty_month_is_none(buyer: Caller) -> None:
 
 
 def test_a_storage_that_is_down_at_the_reservation_refuses_no_order(
-    buyer: Caller, sandbox: Sandbox, folder: Path, caplog: pytest.LogCaptureFixture
+    buyer: Caller, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder.mkdir()
     (folder / "receipts").write_text("no folder")
@@ -319,7 +317,7 @@ def test_it_is_recorded_with_its_numbers_without_asking_the_carrier(
     assert check() == ([], "")
 
 
-def test_it_is_told_by_check_labels_until_then(buyer: Caller, sandbox: Sandbox) -> None:
+def test_it_is_told_by_check_labels_until_then(buyer: Caller) -> None:
     with nothing_recorded():
         post(buyer, order(BETA), key=KEY)
     told = f"{row().id} of shop own, purchasing"

@@ -86,9 +86,7 @@ def test_it_is_told_by_webhook_and_recorded_with_the_token(buyer: Caller) -> Non
     assert done.changes == {"state": ["label_generated", "cancelled"]}
 
 
-def test_who_asked_is_on_record_before_the_carrier_is_asked(
-    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_asked_is_on_record_before_the_carrier_is_asked(buyer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process is killed while it waits for the carrier, by API, by command and on a page of the staff."""
     staff = logged_in("view_shippinglabel", "change_shippinglabel")
     acts: dict[str, Any] = {
@@ -208,9 +206,7 @@ def test_a_carrier_that_is_not_reached_changes_nothing(buyer: Caller, sandbox: S
     assert_answer(cancel(buyer, row().id), row(), "cancelled")
 
 
-def test_a_full_bulkhead_is_a_carrier_that_is_not_reached(
-    buyer: Caller, one_at_a_time: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_bulkhead_is_a_carrier_that_is_not_reached(buyer: Caller, one_at_a_time: None) -> None:
     bought(buyer)
     with bulkhead.enter("alpha", Service.CANCELLATION):
         answer = cancel(buyer, row().id)

@@ -9,7 +9,6 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.labels.conftest import Sandbox
 from tests.labels.orders import order, post
 from tests.support.api import Caller, forget
 from tests.support.factories import import_parcel
@@ -40,7 +39,7 @@ def test_a_look_up_and_a_search_name_the_shop(path: str, own: Caller) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("reference", ["", "FAULT html503", "FAULT 38"], ids=["bought", "unknown", "refused"])
-def test_a_purchase_its_replay_and_its_retrieval_name_the_shop(reference: str, buyer: Caller, sandbox: Sandbox) -> None:
+def test_a_purchase_its_replay_and_its_retrieval_name_the_shop(reference: str, buyer: Caller) -> None:
     forget()
     with CaptureQueriesContext(connection) as captured:
         label = post(buyer, order(reference=reference), key="k").json()
@@ -51,7 +50,7 @@ def test_a_purchase_its_replay_and_its_retrieval_name_the_shop(reference: str, b
 
 @pytest.mark.real_services
 @pytest.mark.django_db(transaction=True)
-def test_a_purchase_takes_13_statements_and_a_transaction(buyer: Caller, sandbox: Sandbox) -> None:
+def test_a_purchase_takes_13_statements_and_a_transaction(buyer: Caller) -> None:
     post(buyer, order())
     with CaptureQueriesContext(connection) as captured:
         assert post(buyer, order(), key="k").status_code == 201

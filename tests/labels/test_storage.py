@@ -252,7 +252,7 @@ def test_another_bucket_than_there_is_keeps_the_label_for_later(
 
 @pytest.mark.parametrize("is_tls", [False, True])
 def test_a_bucket_that_drips_ends_at_the_bound(
-    is_tls: bool, buyer: Caller, sandbox: Sandbox, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    is_tls: bool, buyer: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     settings.STORAGE_TIMEOUT_S = storage.BACK_OFF_S + 0.7
     certificate = self_signed(tmp_path / "server.pem")

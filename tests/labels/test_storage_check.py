@@ -16,7 +16,6 @@ from pytest_django.fixtures import Settings
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage, storage_check
 from tests.labels.buckets import Bucket, keep_in
-from tests.labels.conftest import Sandbox
 from tests.labels.factories import PDF, LabelFactory
 from tests.labels.orders import order, post
 from tests.shops.commands import run_here
@@ -40,7 +39,7 @@ def made_in(month: str, caller: Caller) -> ShippingLabel:
     return LabelFactory(shop=caller.shop, created_at=datetime.strptime(f"{month}-15", "%Y-%m-%d").replace(tzinfo=UTC))
 
 
-def test_where_all_is_well_nothing_is_told(kept: str, buyer: Caller, sandbox: Sandbox) -> None:
+def test_where_all_is_well_nothing_is_told(kept: str, buyer: Caller) -> None:
     assert check() == ([], "")
     post(buyer, order())
     made_in("2026-03", buyer)

@@ -14,7 +14,7 @@ from config.ops.tracing import OrderTracer
 from labels.models import ShippingLabel
 from labels.pdfs import storage
 from shops import spans
-from tests.labels.conftest import Sandbox, nothing_finished
+from tests.labels.conftest import nothing_finished
 from tests.labels.orders import LINKED, PRODUCT, order, post, weighing
 from tests.support.api import Caller
 from tests.support.processes import ROOT, environment
@@ -62,7 +62,7 @@ def named(name: str, found: list[Span]) -> Span:
     return span
 
 
-def test_an_order_is_a_trace_of_its_steps(buyer: Caller, sandbox: Sandbox, trace: Trace) -> None:
+def test_an_order_is_a_trace_of_its_steps(buyer: Caller, trace: Trace) -> None:
     response = post(buyer, order("relais"))
     found = trace()
     assert tree(found) == [
@@ -86,14 +86,14 @@ def test_an_order_is_a_trace_of_its_steps(buyer: Caller, sandbox: Sandbox, trace
     assert called == {"carrier": "alpha", "operation": "shippingMultiParcelV4", "outcome": "ok", "http_status": 200}
 
 
-def test_each_call_to_the_carrier_is_a_span(buyer: Caller, sandbox: Sandbox, trace: Trace) -> None:
+def test_each_call_to_the_carrier_is_a_span(buyer: Caller, trace: Trace) -> None:
     assert post(buyer, order(LINKED, parcels=weighing(1, 2, 3))).status_code == 201
     assert Counter(tree(trace()))["carrier", "call"] == 3
 
 
 @pytest.mark.parametrize("carrier_code", PRODUCT)
 def test_of_a_failure_a_span_has_the_code_and_the_exceptions_type(
-    carrier_code: str, buyer: Caller, sandbox: Sandbox, trace: Trace
+    carrier_code: str, buyer: Caller, trace: Trace
 ) -> None:
     post(buyer, order(PRODUCT[carrier_code], reference="FAULT html503"))
     found = trace()
@@ -107,9 +107,7 @@ def test_of_a_failure_a_span_has_the_code_and_the_exceptions_type(
     assert not any(span.events for span in found)
 
 
-def test_spans_have_the_listed_facts_only(
-    buyer: Caller, sandbox: Sandbox, trace: Trace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_spans_have_the_listed_facts_only(buyer: Caller, trace: Trace) -> None:
     for product_code in PRODUCT.values():
         post(buyer, order(product_code))
         post(buyer, order(product_code, reference="FAULT 38"))
@@ -137,9 +135,7 @@ def stepping(name: str, label: ShippingLabel) -> Iterator[None]:
         yield
 
 
-def test_an_order_does_not_wait_for_a_collector_that_is_away(
-    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_order_does_not_wait_for_a_collector_that_is_away(buyer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     tracer = OrderTracer("http://127.0.0.1:9")
     monkeypatch.setattr(spans, "tracer", tracer)
     assert post(buyer, order()).status_code == 201

@@ -29,7 +29,7 @@ def facts(label: ShippingLabel) -> dict[str, Any]:
     return {"id": label.id, "orderId": label.order_id, **carrier}
 
 
-def test_a_bought_label_is_told_once(buyer: Caller, sandbox: Sandbox) -> None:
+def test_a_bought_label_is_told_once(buyer: Caller) -> None:
     for _ in range(2):
         assert post(buyer, order(), key=KEY).status_code == 201
     label = row()
@@ -60,9 +60,7 @@ def test_a_cancellation_is_told_when_it_is_done(buyer: Caller, sandbox: Sandbox)
     assert told()[1:] == [("label.cancelled", facts(label) | {"trackingNumbers": label.tracking_numbers})]
 
 
-def test_an_event_that_cant_be_written_undoes_the_change(
-    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_event_that_cant_be_written_undoes_the_change(buyer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: Any) -> None:
         raise OperationalError
 

@@ -47,9 +47,7 @@ def assert_tells_nothing(text: str) -> None:
 
 
 @pytest.mark.parametrize("path", UNKNOWN_PATHS)
-def test_an_unknown_path_is_404_for_everyone(
-    path: str, debug: None, own: Caller, nobody: Nobody, settings: Settings
-) -> None:
+def test_an_unknown_path_is_404_for_everyone(path: str, debug: None, own: Caller, nobody: Nobody) -> None:
     for caller in (own, nobody):
         for method in METHODS:
             assert_error(caller.request(method, path), 404, UNKNOWN_PATH)
@@ -73,7 +71,7 @@ def test_a_body_where_none_belongs_changes_nothing(body: bytes, content_type: st
 @pytest.mark.parametrize("path", [PARCELS + "N1", SEARCH + "?orderName=1"])
 @pytest.mark.parametrize("is_in_view", [True, False], ids=["in the view", "in authentication"])
 def test_an_unexpected_failure_tells_nothing(
-    path: str, is_in_view: bool, debug: None, own: Caller, clock: Clock, settings: Settings
+    path: str, is_in_view: bool, debug: None, own: Caller, clock: Clock
 ) -> None:
     if is_in_view:
         own.get(SEARCH)  # the token is remembered, so that the view itself meets the failure

@@ -34,7 +34,7 @@ def test_ten_wrong_passwords_of_strangers_lock_no_known_device_out(ada: Staff, c
     assert give_password(client(), "ada", REMOTE_ADDR="203.0.113.9").status_code == 429
 
 
-def test_nor_do_strangers_of_the_same_address(ada: Staff, clock: Clock) -> None:
+def test_nor_do_strangers_of_the_same_address(ada: Staff) -> None:
     logged_out(ada)
     for number in range(limits.OF_ADDRESS * limits.OF_PAGES + 1):
         client().get(LOGIN)

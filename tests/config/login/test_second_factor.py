@@ -166,7 +166,7 @@ def test_the_name_of_a_passkey_is_asked_for_in_french(ada: Staff) -> None:
 # --- A lost factor ---
 
 
-def test_a_reset_ends_sessions_and_leads_to_a_new_factor(ada: Staff, db: None) -> None:
+def test_a_reset_ends_sessions_and_leads_to_a_new_factor(ada: Staff) -> None:
     ada.log_in()
     other = logged_in(name="bob")
     assert factors.reset(ada.user) == 1

@@ -85,9 +85,7 @@ def test_without_its_pdf_a_reservation_is_not_adopted(sandbox: Sandbox, staff: C
     assert "Adopted." in decide(staff, label, "adopt", number_1="XU000000000FR", pdf=upload(pdf_file())).text
 
 
-def test_why_a_carrier_gave_no_pdf_is_said_in_the_readers_language(
-    sandbox: Sandbox, staff: Client, buyer: Caller
-) -> None:
+def test_why_a_carrier_gave_no_pdf_is_said_in_the_readers_language(staff: Client, buyer: Caller) -> None:
     label = bought_unknown(buyer, "alpha", NO_PDF)
     ShippingLabel.objects.update(reservation_number="12345678901234567")
     form = {"number_1": "XU000000000FR"}
@@ -169,9 +167,7 @@ def test_parcels_of_a_carrier_that_cannot_be_asked_are_adopted_with_an_uploaded_
     assert b"app.alert" not in pdf
 
 
-def test_what_was_bought_in_part_is_adopted_when_the_rest_was_made_by_hand(
-    sandbox: Sandbox, staff: Client, buyer: Caller
-) -> None:
+def test_what_was_bought_in_part_is_adopted_when_the_rest_was_made_by_hand(staff: Client, buyer: Caller) -> None:
     assert buy(buyer, "beta", 2, reference="FAULT 2 30204").status_code == 400
     label = ShippingLabel.objects.get()
     assert label.state == "incomplete"
@@ -265,7 +261,7 @@ def test_a_part_of_what_was_ordered_is_adopted_and_told(sandbox: Sandbox, staff:
 
 
 def test_an_adopted_parcels_missing_customs_form_is_told_to_the_shop_and_the_staff(
-    sandbox: Sandbox, staff: Client, buyer: Caller
+    staff: Client, buyer: Caller
 ) -> None:
     """Beta gives it once: a parcel that is adopted without it is stopped at customs, too."""
     parcels = [{"weight": 1, "reference": "FAULT NOCN23"}, {"weight": 2, "reference": "FAULT 30204"}]

@@ -26,7 +26,7 @@ from tests.support.factories import ShopFactory
 from tests.support.paths import SHIPMENTS
 
 
-def test_marked_as_not_made_the_same_key_buys_again(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
+def test_marked_as_not_made_the_same_key_buys_again(staff: Client, buyer: Caller) -> None:
     label = bought_unknown(buyer, "beta", "FAULT HTML502")
     assert buy(buyer, "beta", reference="FAULT HTML502").json()["code"] == "BETA_OUTCOME_UNKNOWN"
     assert "Marked as not made" in decide(staff, label, "not-made").text

@@ -75,7 +75,7 @@ def test_each_contract_has_a_slip_of_its_own(buyer: Caller, packer: Client) -> N
 
 
 def test_a_call_has_as_many_parcels_as_the_carrier_takes(
-    buyer: Caller, packer: Client, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    buyer: Caller, packer: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("carriers.beta.client.Beta.max_slip_parcels", 2)
     ask(packer, *(bought(buyer) for _ in range(3)))
@@ -120,9 +120,7 @@ def test_a_label_of_which_one_parcel_is_refused_is_on_both(buyer: Caller, packer
     assert "were not asked for any more" not in page.text
 
 
-def test_a_slip_of_refused_parcels_only_is_refused_and_asked_for_once_for_each(
-    buyer: Caller, packer: Client, sandbox: Sandbox
-) -> None:
+def test_a_slip_of_refused_parcels_only_is_refused_and_asked_for_once_for_each(buyer: Caller, packer: Client) -> None:
     strange = [LabelFactory(shop=buyer.shop, tracking_numbers=[f"6A0000000001{digit}"]) for digit in (7, 8)]
     page = ask(packer, *strange)
     (slip,) = slips()

@@ -510,7 +510,7 @@ def test_events_and_signatures_take_their_time_from_the_database(
 
 
 def test_a_slow_endpoint_is_served_where_there_is_one_place(
-    endpoint: WebhookEndpoint, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    endpoint: WebhookEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shops.webhooks.delivering.CONCURRENCY", 1)
     WebhookEndpoint.objects.update(is_slow=True)
