@@ -15,7 +15,7 @@ from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Customs, CustomsItem, Package, Shipment
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import arm, ledger
-from tests.carriers.support.beta import bodies, fields_of, labels
+from tests.carriers.support.beta import fields_of, labels
 from tests.carriers.support.pdfs import merged
 from tests.carriers.support.sandbox import order
 from tests.carriers.support.servers import MULTIPART, always, answer_file, http
@@ -443,10 +443,3 @@ def test_a_form_that_the_sandbox_withholds_is_missing(
     label = clients["beta"].create_label(ordered, CREDENTIALS["beta"])
     assert label.is_customs_form_missing
     assert len(sizes(merged(label))) == 1
-
-
-def test_the_requests_are_sent_as_they_were_built(serve: Serve) -> None:
-    server = serve(always(*labels(2, "customs")))
-    client("beta", server.url).create_label(swiss(2), CREDENTIALS["beta"])
-    assert [body["letter"]["service"]["totalAmount"] for body in bodies(server)] == [600, 600]
-    assert all("fields" not in body for body in bodies(server))
