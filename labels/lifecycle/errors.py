@@ -26,8 +26,11 @@ class PurchaseFailedError(LabelError):
     """The carrier gave no label, or none is known to exist; code, status and message are the row's."""
 
     def __init__(self, label: ShippingLabel) -> None:
-        status = HTTPStatus(label.error_status or HTTPStatus.BAD_GATEWAY)
-        entry = ErrorEntry(label.error_code, (status,), "{message}", retry_after_s=retry_after_s(label))
+        status, known = HTTPStatus(label.error_status or HTTPStatus.BAD_GATEWAY), CODES.get(label.error_code)
+        # The pause before the order may be sent again; none where it may not.
+        is_left_alone = label.state == LabelState.INCOMPLETE or (is_unknown(label) and label.idempotency_key is None)
+        pause_s = known.retry_after_s if known and not is_left_alone else None
+        entry = ErrorEntry(label.error_code, (status,), "{message}", retry_after_s=pause_s)
         super().__init__(entry, label, message=label.error_message)
         if is_unknown(label):
             self.headers |= {"Label-Id": label.id}
@@ -35,13 +38,6 @@ class PurchaseFailedError(LabelError):
 
 def is_unknown(label: ShippingLabel) -> bool:
     return label.error_code == OutcomeUnknown.code_for(label.carrier_code)
-
-
-def retry_after_s(label: ShippingLabel) -> int | None:
-    """Return the pause before the order may be sent again; none where it may not."""
-    entry = CODES.get(label.error_code)
-    is_left_alone = label.state == LabelState.INCOMPLETE or (is_unknown(label) and label.idempotency_key is None)
-    return None if entry is None or is_left_alone else entry.retry_after_s
 
 
 class StorageUnavailableError(LabelError):

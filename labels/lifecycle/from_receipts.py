@@ -36,7 +36,7 @@ def recover(since: datetime | None = None, *, is_dry_run: bool = False) -> Itera
 
     By default that is the time of the newest label in the database. Raise StorageError.
     """
-    for label_id, label in receipts.read_all(receipts.written_since(since or newest() - CLOCKS_DIFFER_BY)):
+    for label_id, label in receipts.read_since(since or newest() - CLOCKS_DIFFER_BY):
         done = put_back(label, is_dry_run=is_dry_run) if label else UNREADABLE
         if done:
             logger.info("label recovered", extra={"label": label_id, "reason": done})

@@ -5,7 +5,7 @@ After the database was restored to an earlier moment, `labels.lifecycle.from_rec
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import PurePosixPath
@@ -60,14 +60,13 @@ def read(label_id: str) -> ShippingLabel | None:
     return ShippingLabel(**known)
 
 
-def written_since(moment: datetime) -> list[str]:
-    """Return the labels whose receipt was written since, in the order of these times. Raise StorageError."""
+def read_since(moment: datetime) -> Iterator[tuple[str, ShippingLabel | None]]:
+    """Yield the labels whose receipt was written since, as that has them, in the order of these times.
+
+    None where no key opens it. Raise StorageError.
+    """
     found = [(written_at, path) for path, written_at in storage.entries(ROOT) if written_at >= moment]
-    return [PurePosixPath(path).name for _, path in sorted(found)]
-
-
-def read_all(label_ids: Sequence[str]) -> Iterator[tuple[str, ShippingLabel | None]]:
-    """Yield labels as their receipts have them, in this order; None where no key opens it. Raise StorageError."""
+    label_ids = [PurePosixPath(path).name for _, path in sorted(found)]
 
     def read_one(label_id: str) -> tuple[str, ShippingLabel | None]:
         try:
