@@ -7,12 +7,11 @@ import pytest
 
 from carriers.alpha.refusals import CANCELLATION_REFUSALS
 from carriers.base import Carrier
-from carriers.client import Limits
 from carriers.errors import CancellationRefused, CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.conftest import Serve
-from tests.carriers.sandbox.control import arm, ledger, post
-from tests.carriers.support.sandbox import bought, order, sandbox_clients
+from tests.carriers.sandbox.control import ledger
+from tests.carriers.support.sandbox import order
 from tests.carriers.support.servers import Play, always, answer_file, body_of, http, once
 from tests.carriers.support.shipments import CREDENTIALS, client
 
@@ -92,34 +91,3 @@ def test_a_cancelled_parcel_is_no_longer_found(sandbox: SandboxServer, clients: 
     clients["alpha"].cancel(label.tracking_numbers[0], ALPHA)
     assert [row["cancelled"] for row in ledger(sandbox)] == [True, False]
     assert clients["alpha"].find_by_reference(order("alpha-13").id, ALPHA) == label.tracking_numbers[1:]
-
-
-def test_a_young_parcel_may_be_cancelled_later(sandbox: SandboxServer, clients: Clients) -> None:
-    label = clients["alpha"].create_label(order("alpha-13"), ALPHA)
-    arm(sandbox, "unfound", operation="cancelSkybill", delay_s=3600, count=1)
-    with pytest.raises(CancellationRefused) as caught:
-        clients["alpha"].cancel(label.tracking_numbers[0], ALPHA)
-    assert caught.value.may_be_too_early
-    clients["alpha"].cancel(label.tracking_numbers[0], ALPHA)
-    assert [row["cancelled"] for row in ledger(sandbox)] == [True]
-
-
-def test_a_parcel_in_charge_is_not_cancelled(sandbox: SandboxServer, clients: Clients) -> None:
-    label = clients["alpha"].create_label(order("alpha-13"), ALPHA)
-    number = label.tracking_numbers[0]
-    post(f"{sandbox.control_url}/collect", json={"carrier": "alpha", "tracking_number": number}).raise_for_status()
-    with pytest.raises(CancellationRefused) as caught:
-        clients["alpha"].cancel(number, ALPHA)
-    assert not caught.value.may_be_too_early
-    assert [row["cancelled"] for row in ledger(sandbox)] == [False]
-
-
-@pytest.mark.parametrize("fault", ["hang", "reset", "close", "html502", "garbled", "truncated", "soapfault", "777"])
-def test_the_outcome_of_a_cancellation_that_fails_is_unknown(
-    sandbox: SandboxServer, clients: Clients, fault: str
-) -> None:
-    alpha = sandbox_clients(sandbox, Limits(timeout_s=0.3 if fault == "hang" else 60))["alpha"]
-    clients["alpha"].create_label(order("alpha-13"), ALPHA)
-    arm(sandbox, fault, operation="cancelSkybill")
-    with pytest.raises(OutcomeUnknown):
-        alpha.cancel(bought(sandbox, "alpha")[0], ALPHA)
