@@ -182,7 +182,7 @@ MUTANTS = [
         "labels/lifecycle/states.py",
         "own = own.filter(state__in=step.sources)",
         "pass",
-        "reconciler-frozen",
+        "label",
     ),
     Mutant(
         "a cancelled label keeps its numbers",
