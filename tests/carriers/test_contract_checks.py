@@ -347,11 +347,3 @@ def test_the_sandbox_tells_right_and_wrong_credentials_and_buys_nothing(sandbox:
         clients["beta"].check_contract(terms("beta"), Credentials("130000", "x"))
     assert bought(sandbox, "alpha") == bought(sandbox, "beta") == ()
     assert received(sandbox).get("/beta/2.0/generateLabel", 0) == 0
-
-
-def test_the_sandbox_tells_which_products_a_contract_lacks(sandbox: SandboxServer) -> None:
-    clients = sandbox_clients(sandbox)
-    alpha_found = verdicts(clients["alpha"].check_contract(terms("alpha"), Credentials("19000086", "255562")))
-    assert [code for code, verdict in alpha_found.items() if verdict == "missing"] == ["relais"]
-    beta_found = verdicts(clients["beta"].check_contract(one("beta"), Credentials("130009", "x")))
-    assert beta_found == {"beta": "missing"}

@@ -10,10 +10,8 @@ import pytest
 from carriers.base import Carrier
 from carriers.client import Limits
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, RequestRejected
-from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials
 from tests.carriers.conftest import Serve
-from tests.carriers.support.sandbox import order, sandbox_clients
 from tests.carriers.support.servers import MULTIPART, always, body_of, http, silent
 from tests.carriers.support.shipments import CREDENTIALS, client
 
@@ -164,11 +162,3 @@ def test_alpha_makes_none(serve: Serve) -> None:
     with pytest.raises(CarrierUnavailable):
         client("alpha", server.url).deposit_slip(NUMBERS, CREDENTIALS["alpha"])
     assert server.requests == []
-
-
-def test_the_sandbox_makes_a_slip_of_what_it_sold_and_refuses_what_it_did_not(sandbox: SandboxServer) -> None:
-    beta = sandbox_clients(sandbox)["beta"]
-    label = beta.create_label(order("beta", 2), CREDENTIALS["beta"])
-    assert beta.deposit_slip(label.tracking_numbers, CREDENTIALS["beta"]).pdf.startswith(b"%PDF-")
-    with pytest.raises(RequestRejected, match="does not know the parcel 6A00000000017"):
-        beta.deposit_slip([*label.tracking_numbers, "6A00000000017"], CREDENTIALS["beta"])
