@@ -9,16 +9,15 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from carriers.base import Carrier
-from carriers.client import Limits
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, PickupPointRejected, RequestRejected
 from carriers.products import PRODUCTS
 from carriers.sandbox.data import ALPHA_3
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Package, PurchasedLabel
 from tests.carriers.conftest import Serve, SetTime
-from tests.carriers.sandbox.control import arm, ledger
+from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.points import alpha_point
-from tests.carriers.support.sandbox import POINT_CODES, order, received, sandbox_clients
+from tests.carriers.support.sandbox import POINT_CODES, order, received
 from tests.carriers.support.servers import LABEL, LoopbackServer, always, answer_file, body_of, http
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 
@@ -307,17 +306,6 @@ def test_shop_direct_goes_to_no_locker(sandbox: SandboxServer, clients: Clients)
     assert caught.value.made.pickup_point
     assert caught.value.made.pickup_point.code == "4501L"  # by whose place Ignored-Fields goes
     assert [row["misrouted"] for row in ledger(sandbox)] == [False, False]
-
-
-@pytest.mark.parametrize("fault", ["hang", "reset", "garbled", "soapfault", "1500", "700"])
-def test_a_fault_of_the_look_up_has_bought_nothing(sandbox: SandboxServer, fault: str) -> None:
-    alpha = sandbox_clients(sandbox, Limits(timeout_s=0.3 if fault == "hang" else 60))["alpha"]
-    arm(sandbox, fault, operation=LOOK_UP)
-    with pytest.raises(CarrierError) as caught:
-        alpha.create_label(order("relais"), ALPHA)
-    assert type(caught.value) is (CredentialsRejected if fault == "1500" else CarrierUnavailable)
-    assert caught.value.is_nothing_made
-    assert received(sandbox) == {"/alpha/points": 1}
 
 
 def test_a_relay_that_closes_later_takes_a_parcel_today_but_not_then(clients: Clients, at: SetTime) -> None:

@@ -20,12 +20,12 @@ from carriers.errors import RequestRejected
 from carriers.products import PRODUCTS
 from carriers.sandbox.pickup_points import folded, point_of
 from carriers.sandbox.server import SandboxServer
-from carriers.shipment import Credentials, Package
+from carriers.shipment import Package
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.pdfs import merged
 from tests.carriers.support.points import alpha_point
-from tests.carriers.support.sandbox import POINT_CODES, bought, creates, order, received, reset
+from tests.carriers.support.sandbox import POINT_CODES, bought, creates, order, reset
 from tests.carriers.support.servers import MULTIPART, XML, always, answer_file, body_of, http
 from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, DESTINATIONS, PRODUCT, client, shipment
 from tests.carriers.test_product_rules import BETA_DESTINATIONS, HOME, PICKUP, SIGNED
@@ -348,16 +348,3 @@ def test_the_pickup_points_name_and_code_are_printed(clients: Clients, code: str
     assert point is not None
     assert folded(point.name) in folded(page)
     assert point.code in page
-
-
-def test_an_api_key_buys_too(sandbox: SandboxServer, clients: Clients) -> None:
-    credentials = Credentials(api_key="key-of-a-shop")
-    label = clients["beta"].create_label(order("beta", 2), credentials)
-    assert bought(sandbox, "beta") == label.tracking_numbers
-
-
-def test_the_newer_version_of_beta_is_supported(sandbox: SandboxServer, clients: Clients) -> None:
-    newer = client("beta", f"{sandbox.url}/beta/3.1")
-    label = newer.create_label(order("beta"), CREDENTIALS["beta"])
-    assert bought(sandbox, "beta") == label.tracking_numbers
-    assert received(sandbox) == {"/beta/3.1/generateLabel": 1}
