@@ -28,7 +28,6 @@ FAULTS: Final = forms_of(
     gettext_noop("must be a phone number."),
     gettext_noop("must be a phone number. Write %s if it is French."),
     gettext_noop("must be a phone number. Write a + in front of the country code."),
-    gettext_noop("must be a phone number. If it is one of %s, write it with the country code."),
     gettext_noop("must be an ISO 3166-1 alpha-2 country code in upper case."),
     gettext_noop("must be an ISO 3166-1 alpha-2 country code in upper case. Use %s."),
     gettext_noop("only Latin letters can be printed"),
@@ -43,5 +42,5 @@ OF_FIELD: Final = re.compile(r"(\w+): (.*)")
 def fault(text: str) -> str:
     """Word a fault, which may begin with the name of its field."""
     match = OF_FIELD.fullmatch(text)
-    said = worded(match[2] if match else text, FAULTS, lambda value: value.replace(" or ", gettext(" or ")))
+    said = worded(match[2] if match else text, FAULTS)
     return f"{match[1]}{gettext(': ')}{said}" if match else said

@@ -66,14 +66,14 @@ MUTANTS = [
     Mutant(
         "a SOAP fault means that nothing was made",
         "carriers/alpha/answers.py",
-        "raise unknown(CARRIER, carrier_code=redactor.code(code), carrier_text=_shown(text, redactor))",
-        "raise CarrierUnavailable(CARRIER, carrier_code=redactor.code(code), carrier_text=_shown(text, redactor))",
+        "raise request.unanswered_error(CARRIER, carrier_code=shown[0], carrier_text=shown[1])",
+        "raise CancellationRefused(CARRIER, carrier_code=shown[0], carrier_text=shown[1])",
         "gateway-alpha",
     ),
     Mutant(
         "an undocumented code means that nothing was made",
         "carriers/beta/answers.py",
-        "return unknown(CARRIER, problem,",
+        "return error(CARRIER, problem,",
         "return CredentialsRejected(CARRIER, problem,",
         "gateway-beta",
     ),
@@ -187,15 +187,15 @@ MUTANTS = [
     Mutant(
         "a cancelled label keeps its numbers",
         "labels/lifecycle/transitions.csv",
-        "\ncancelled,IN_CANCELLATION,cancelled,,,RELEASED,",
-        "\ncancelled,IN_CANCELLATION,cancelled,,,,",
+        "\ncancelled,IN_CANCELLATION,cancelled,,,,RELEASED,",
+        "\ncancelled,IN_CANCELLATION,cancelled,,,,,",
         "parcel",
     ),
     Mutant(
         "a label that stays bought stays hidden",
         "labels/lifecycle/transitions.csv",
-        "cancel_refused,cancelling,label_generated,,,BROUGHT_BACK,",
-        "cancel_refused,cancelling,label_generated,,,,",
+        "cancel_refused,cancelling,label_generated,,,,BROUGHT_BACK,",
+        "cancel_refused,cancelling,label_generated,,,,,",
         "label",
     ),
     Mutant(

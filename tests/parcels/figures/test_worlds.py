@@ -121,7 +121,7 @@ def test_late_on_time_and_silent_are_as_counted_by_hand(seed: int) -> None:
     timings = Counter(fact.timing() for fact in world)
     on_time = shown["Deliveries on time"]
     known = timings["on time"] + timings["late"] + timings["overdue"]
-    assert on_time.figure.text == f"{100 * timings['on time'] / known:.1f} %"
+    assert on_time.figure.text == f"{100 * timings['on time'] / known:.1f}%"
     for figure, timing in zip(on_time.further, ("on time", "late", "overdue"), strict=True):
         assert int(figure.text.split()[0]) == timings[timing]
         assert listed(staff, figure.link) == {fact.id for fact in world if fact.timing() == timing}
