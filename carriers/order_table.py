@@ -6,6 +6,7 @@ order's rules, its documents and tests read it.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
@@ -120,22 +121,31 @@ ORDER_FIELDS: Final = tuple(_read())
 
 def refusals(facts: OrderFacts) -> Iterator[tuple[str, str]]:
     """Yield the paths of the fields that the order's carrier has no place for, each with the words of the refusal."""
-    return ((path, case.refusal) for path, case in cases_of(facts) if case.refusal)
+    return ((path, case.refusal) for path, case in cases_that(facts, "refusal"))
 
 
 def ignored(facts: OrderFacts) -> set[str]:
     """Return the paths of the declared fields that are not needed for the order."""
-    return {path for path, case in cases_of(facts) if case.is_ignored}
+    return {path for path, _ in cases_that(facts, "is_ignored")}
 
 
 def is_of_words(path: str, facts: OrderFacts) -> bool:
     """Tell if the text there is sent in letters and digits alone, and may be missing."""
-    is_one = facts.product is not None and path in _WORDS.get(facts.product.carrier, ())
-    return is_one and any(each == path and case.wire for each, case in cases_of(facts))
+    if facts.product is None or path not in _WORDS.get(facts.product.carrier, ()):
+        return False
+    case = next(each for each in ORDER_FIELDS if each.path == path).case(facts)
+    return case is not None and bool(case.wire)
 
 
-def cases_of(facts: OrderFacts) -> Iterator[tuple[str, Case]]:
-    """Yield the fields with the order's cases, none while its product is not known."""
-    for each in ORDER_FIELDS:
-        if case := each.case(facts):
+def cases_that(facts: OrderFacts, what: str) -> Iterator[tuple[str, Case]]:
+    """Yield the fields with the order's case where it is a `refusal`, or `is_ignored`."""
+    for each in fields_that(facts.product.carrier, what) if facts.product else ():
+        case = each.case(facts)
+        if case and getattr(case, what):
             yield each.path, case
+
+
+@cache
+def fields_that(carrier: str, what: str) -> list[OrderField]:
+    """Return the fields of which that is the case in some of a carrier's orders."""
+    return [each for each in ORDER_FIELDS if any(getattr(case, what) for case in each.carriers[carrier])]

@@ -60,7 +60,7 @@ def _plain(char: str) -> str:
 
 
 def _spell(text: str, replaced: Mapping[str, str]) -> str:
-    return "".join(replaced[char] if char in replaced else _spelled(char) for char in text)
+    return "".join([replaced[char] if char in replaced else _spelled(char) for char in text])
 
 
 @lru_cache(_MAX_REMEMBERED)
