@@ -533,7 +533,7 @@ def test_a_suspended_cancellation_does_not_end_the_next_one(
 def test_a_parcel_that_comes_to_light_during_a_cancellation_is_cancelled_too(
     moment: str, buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether the process that bought it had to wait for the cancellation or not."""
+    """The process that bought it may have had to wait for the cancellation."""
     assert post(buyer, order(), key=KEY).status_code == 201
     label, carrier = row(), client("alpha", is_test=False)
     make_one_more(sandbox, sandbox.made()[0])
