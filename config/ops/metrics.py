@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import cache
 from http import HTTPStatus
 from http.server import ThreadingHTTPServer
+from itertools import product
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -36,6 +37,11 @@ from shops.webhooks import metrics as webhook_metrics
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library's own setting: each process writes its metrics there
 # A look-up takes a few milliseconds and should stay below 50; a purchase may take more than CARRIER_TIMEOUT (20 s).
 REQUEST_BUCKETS_S = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40)
+OF_OBJECTIVES = [  # what the alerts of look-ups and orders count as bad
+    *product(["GET"], ["parcel", "parcel-search", "label", "labels"], [500, 503]),
+    *product(["GET"], ["parcel", "parcel-search"], [200, 404]),  # slow ones
+    *product(["POST"], ["labels"], [500, 503]),
+]
 DATABASE_FRESH_S = 15.0
 DATABASE_DEADLINE_S = 2.0
 MAX_COUNTED = 10_000
@@ -168,6 +174,8 @@ def show_version(registry: CollectorRegistry) -> None:
 def begin_series() -> None:
     """Create the series that alerts need, and each kind of file, while a failure still stops the start."""
     request_figures("livez", "GET", HTTPStatus.OK)
+    for method, route, status in OF_OBJECTIVES:
+        request_figures(route, method, status)
     for group in ("shop", "address", "network"):
         for counter in (REFUSALS, STAND_IN, FAILURES):
             counter.labels(group).inc(0)

@@ -4,6 +4,7 @@ import json
 import logging
 from collections import Counter
 from datetime import timedelta
+from itertools import product
 from typing import Any
 
 import pytest
@@ -82,6 +83,23 @@ def test_refused_credentials_of_orders_are_counted_from_zero() -> None:
         for operation in (carrier.purchase_operation, *carrier.points_operations):
             labels = {"carrier": carrier.name, "operation": operation, "outcome": "credentials_rejected"}
             assert REGISTRY.get_sample_value("carrier_call_duration_seconds_count", labels) is not None, labels
+
+
+@pytest.mark.parametrize(
+    ("method", "routes", "statuses"),
+    [
+        ("GET", ("parcel", "parcel-search", "label", "labels"), (500, 503)),
+        ("POST", ("labels",), (500, 503)),
+        ("GET", ("parcel", "parcel-search"), (200, 404)),  # slow ones
+    ],
+)
+def test_what_the_objectives_of_requests_count_is_there_from_zero(
+    method: str, routes: tuple[str, ...], statuses: tuple[int, ...]
+) -> None:
+    begin_series()
+    for route, status in product(routes, statuses):
+        labels = {"route": route, "method": method, "status": str(status)}
+        assert REGISTRY.get_sample_value("http_request_duration_seconds_count", labels) is not None, labels
 
 
 def test_a_label_that_is_stored_and_not_recorded_so_is_counted_as_its_row_says(buyer: Caller) -> None:
