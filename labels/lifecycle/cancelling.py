@@ -49,13 +49,19 @@ class CancelError(Exception):
     `failure` is the carrier's error, if it gave one, else `reason` is what the shop is told.
     """
 
+    sentence = gettext_noop("{label} is not cancelled: {problem}")
+
     def __init__(
         self, label: ShippingLabel, problem: str, failure: CarrierError | None = None, *, reason: str = CHANGED
     ) -> None:
         self.problem, self.failure, self.reason = gettext(problem), failure, reason
-        says_all = problem in {*WHY_NOT.values(), NOT_BOUGHT}
-        text = "{label} {problem}" if says_all else gettext("{label} is not cancelled: {problem}")
-        super().__init__(text.format(label=label.id, problem=self.problem))
+        super().__init__(gettext(self.sentence).format(label=label.id, problem=self.problem))
+
+
+class NotBoughtError(CancelError):
+    """The label is in no state to be cancelled."""
+
+    sentence = "{label} {problem}"
 
 
 def cancel(label: ShippingLabel) -> ShippingLabel:
@@ -123,7 +129,7 @@ def begin(label: ShippingLabel) -> ShippingLabel:
             record(Action.CHANGED, latest, note="Asked to cancel.")
     if not is_begun:
         state = ShippingLabel.objects.row_of(label).values_list("state", flat=True).get()
-        raise CancelError(label, WHY_NOT.get(LabelState(state), NOT_BOUGHT))
+        raise NotBoughtError(label, WHY_NOT.get(LabelState(state), NOT_BOUGHT))
     return latest
 
 
