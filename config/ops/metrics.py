@@ -38,9 +38,9 @@ FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library's own setting: each process w
 # A look-up takes a few milliseconds and should stay below 50; a purchase may take more than CARRIER_TIMEOUT (20 s).
 REQUEST_BUCKETS_S = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40)
 OF_OBJECTIVES = [  # what the alerts of look-ups and orders count as bad
-    *product(["GET"], ["parcel", "parcel-search", "label", "labels"], [500, 503]),
-    *product(["GET"], ["parcel", "parcel-search"], [200, 404]),  # slow ones
-    *product(["POST"], ["labels"], [500, 503]),
+    *product(["parcel", "parcel-search", "label", "labels"], ["GET"], [500, 503]),
+    *product(["parcel", "parcel-search"], ["GET"], [200, 404]),  # slow ones
+    *product(["labels"], ["POST"], [500, 503]),
 ]
 DATABASE_FRESH_S = 15.0
 DATABASE_DEADLINE_S = 2.0
@@ -174,8 +174,8 @@ def show_version(registry: CollectorRegistry) -> None:
 def begin_series() -> None:
     """Create the series that alerts need, and each kind of file, while a failure still stops the start."""
     request_figures("livez", "GET", HTTPStatus.OK)
-    for method, route, status in OF_OBJECTIVES:
-        request_figures(route, method, status)
+    for series in OF_OBJECTIVES:
+        request_figures(*series)
     for group in ("shop", "address", "network"):
         for counter in (REFUSALS, STAND_IN, FAILURES):
             counter.labels(group).inc(0)
@@ -183,6 +183,11 @@ def begin_series() -> None:
     FAST_PATH_FAILURES.labels("parcel-search")
     DROPPED.labels(NO_ROOM)
     DROPPED.labels(NOT_WRITTEN)
+    webhook_metrics.ATTEMPTS.labels(webhook_metrics.DELIVERED)
+    begin_series_of_carriers()
+
+
+def begin_series_of_carriers() -> None:
     # Alerts need these series at zero: one that appears with its first event shows no increase.
     for client in (*CARRIERS.values(), *TRACKERS.values()):
         for service in client.services:
@@ -194,7 +199,6 @@ def begin_series() -> None:
         VANISHED_ROWS.labels(name)
         for state in LabelState.values:
             PURCHASES.labels(name, state)
-    webhook_metrics.ATTEMPTS.labels(webhook_metrics.DELIVERED)
     for name in TRACKERS:
         for outcome in Outcome:
             tracking_metrics.ASKED.labels(name, outcome)
