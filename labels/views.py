@@ -1,6 +1,5 @@
 """The endpoints of labels, checks of orders and pickup points, and the PDFs of labels kept in a local folder."""
 
-import logging
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -20,7 +19,7 @@ from carriers.trials import Stage
 from labels import listing, order_check, points
 from labels.idempotency import IdempotencyKey, digest, read_key
 from labels.lifecycle import cancelling, purchase
-from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, is_away
+from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, held_up, is_away
 from labels.lifecycle.errors import LabelError, NotCancelledError, StorageUnavailableError
 from labels.models import LabelState, ShippingLabel
 from labels.order_rules import crosses_border, place
@@ -31,11 +30,10 @@ from shops.api.authentication import may_be_valid, sent_token
 from shops.api.cursors import read_page
 from shops.api.errors.coded import PDF_UNREADABLE
 from shops.api.errors.exceptions import ApiError
-from shops.api.errors.plain import LABEL_NOT_FOUND, LINK_INVALID, ORDERS_HELD_UP, PDF_NOT_FOUND
+from shops.api.errors.plain import LABEL_NOT_FOUND, LINK_INVALID, PDF_NOT_FOUND
 from shops.api.paths import TRACKING
 from shops.api.query_fields import read_query
 from shops.api.request_body import sent_body
-from shops.db.failures import reason
 from shops.staff.audit.models import Action, Channel
 from shops.staff.audit.recording import Actor, acting, record
 from shops.webhooks.models import iso
@@ -48,9 +46,6 @@ MAX_WARNINGS: Final = 5
 MAX_WARNING_LENGTH: Final = 200
 # Printable ASCII but for the percent sign and the comma, which separates.
 PLAIN: Final = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in "%,")
-
-
-logger = logging.getLogger("labels.purchase")
 
 
 class LabelViewSet(GenericViewSet[ShippingLabel]):
@@ -76,8 +71,7 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
     def handle_exception(self, exc: Exception) -> Response:
         """Refuse an order for which the database has been away for too long; one that a carrier got ends otherwise."""
         if self.action == "create" and is_away(exc):
-            logger.warning("order held up", extra={"reason": reason(exc)})
-            exc = ApiError(ORDERS_HELD_UP)
+            exc = held_up(exc)
         return super().handle_exception(exc)
 
     def index(self, request: Request) -> Response:

@@ -1,5 +1,6 @@
 """Waits for the database through a restart or a failover: nothing paid for is lost, and no order is refused."""
 
+import logging
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -9,7 +10,9 @@ from django.db import DatabaseError, DataError, IntegrityError, InterfaceError, 
 
 from shops.api.errors.coded import IDEMPOTENCY_KEY_IN_PROGRESS
 from shops.api.errors.exceptions import ApiError
+from shops.api.errors.plain import ORDERS_HELD_UP
 from shops.contracts.bulkhead import BulkheadFullError, KeyInUseError, bulkhead
+from shops.db.failures import reason
 
 # Patroni replaces a lost primary when its `ttl` is over, which is 20 s at the least.
 DB_RETRY_TIMEOUT_S = 30.0
@@ -18,6 +21,7 @@ DATABASE_ERRORS = (DatabaseError, InterfaceError)
 # What the statement itself is wrong about: the same one fails again.
 PERMANENT_ERRORS = (DataError, IntegrityError, ProgrammingError)
 T = TypeVar("T")
+logger = logging.getLogger("labels.purchase")
 
 
 def retry_deadline() -> float:
@@ -48,6 +52,12 @@ def with_db_retry(write: Callable[[], T], *, deadline: float | None = None) -> T
 def is_away(error: BaseException) -> bool:
     """Tell if a statement failed for the database's sake, so that the same one may succeed later."""
     return isinstance(error, DATABASE_ERRORS) and not isinstance(error, PERMANENT_ERRORS)
+
+
+def held_up(error: BaseException) -> ApiError:
+    """Log why an order can't be taken, of which nothing was bought, and return the refusal."""
+    logger.warning("order held up", extra={"reason": reason(error)})
+    return ApiError(ORDERS_HELD_UP)
 
 
 @dataclass(frozen=True)

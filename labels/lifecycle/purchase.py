@@ -25,7 +25,7 @@ from carriers.shipment import PurchasedLabel, Shipment
 from labels import metrics
 from labels.idempotency import IdempotencyKey
 from labels.lifecycle import outcomes
-from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, is_away, retry_deadline
+from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, held_up, is_away, retry_deadline
 from labels.lifecycle.errors import LabelError, PurchaseFailedError
 from labels.models import LabelState, ShippingLabel
 from labels.orders import beginning, check_customs, check_product, completed, credentials_on, new_label, shipment
@@ -39,7 +39,6 @@ from shops.api.errors.coded import (
     CarrierFailedError,
 )
 from shops.api.errors.exceptions import ApiError
-from shops.api.errors.plain import ORDERS_HELD_UP
 from shops.contracts.bulkhead import BulkheadFullError, KeyInUseError, bulkhead
 from shops.contracts.conversation import Conversation, conversation
 from shops.contracts.models import CarrierContract, of_a_carrier
@@ -122,7 +121,7 @@ def buy_new(
         raise ApiError(IDEMPOTENCY_KEY_IN_PROGRESS) from error
     except BulkheadFullError as error:
         refusal = CarrierUnavailable(carrier_code, "too many purchases at a time")
-        raise ApiError(ORDERS_HELD_UP) if is_held_up else CarrierFailedError(refusal, wait=BULKHEAD_FULL_S) from error
+        raise held_up(error) if is_held_up else CarrierFailedError(refusal, wait=BULKHEAD_FULL_S) from error
     except (CarrierUnavailable, Rejected) as error:
         raise CarrierFailedError(error) from error
 
@@ -184,7 +183,7 @@ def reserve(label: ShippingLabel) -> None:
         is_inserted = bool(clock.followed(INSERT.start, label))
     except DATABASE_ERRORS as error:
         if is_disk_full(error):
-            raise ApiError(ORDERS_HELD_UP) from error
+            raise held_up(error) from error
         raise
     if not is_inserted:
         raise KeyInUseError

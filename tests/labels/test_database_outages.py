@@ -147,7 +147,7 @@ def test_a_fault_of_our_own_is_not_tried_again(closed: list[bool]) -> None:
 @pytest.mark.real_services
 @pytest.mark.django_db(transaction=True)
 def test_while_the_databases_disk_is_full_an_order_is_refused_at_once_and_leaves_nothing(
-    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def wait(seconds: float) -> None:
         raise AssertionError("an order waits for the database")
@@ -166,6 +166,8 @@ def test_while_the_databases_disk_is_full_an_order_is_refused_at_once_and_leaves
             cursor.execute("DROP FUNCTION refuse CASCADE")
     assert (response.status_code, response.json()["message"]) == (503, ORDERS_HELD_UP.message)
     assert sandbox.calls() == 0
+    reasons = [vars(each)["reason"] for each in caplog.records if each.message == "order held up"]
+    assert reasons == ["OperationalError 53100 (disk full)"]
     assert post(buyer, order(), key="k").status_code == 201
 
 

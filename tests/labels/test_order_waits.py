@@ -160,12 +160,14 @@ def test_an_order_that_has_waited_for_its_carriers_place_in_vain_is_told_to_come
     buyer: Caller,
     sandbox: Sandbox,
     monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", 2.0)  # longer than a new connection takes
     proxy.refuse()
     after_pauses(proxy.restore, count=0)
     with bulkhead.enter("alpha"):
         assert_held_up(post(buyer, order(), key=KEY))
+    assert [vars(each)["reason"] for each in caplog.records if each.message == "order held up"] == ["BulkheadFullError"]
     assert sandbox.calls() == 1
 
 
