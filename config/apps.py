@@ -11,11 +11,13 @@ from config.api.errors import log_unhandled
 
 
 class ServiceConfig(AppConfig):
-    """Sets up signals, system checks and tracing when the project is loaded."""
+    """Sets up signals, the log-in's too, system checks and tracing when the project is loaded."""
 
     name = "config"
 
     def ready(self) -> None:
+        from config.login import audit_trail, devices, factors, sessions  # noqa: F401, PLC0415 - they need the models
+
         import_module("config.desk.locale").translate_models()
         if settings.OTEL_EXPORTER_OTLP_ENDPOINT:
             import_module("config.ops.tracing").install()

@@ -18,7 +18,7 @@ INSTALLED_APPS = [
     "unfold.contrib.filters",
     "django.contrib.admin",
     "allauth",  # its template tags
-    "config.login.apps.AccountConfig",
+    "allauth.account",
     "allauth.mfa",
     "allauth.socialaccount",
     "django.contrib.auth",
