@@ -9,9 +9,11 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext
 from django.views import defaults
 
-from config.api.errors import server_error
+from config.api.errors import error_response
 from config.api.policies import ADMIN, is_served
 from config.login.refused import page_of, rendered
+from shops.api.errors.plain import UNEXPECTED
+from shops.api.paths import PREFIXES
 from shops.api.request_ids import current_request_id
 
 
@@ -44,9 +46,11 @@ def outdated_form(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """Answer a failure outside every view; a page of the admin says so in the reader's language."""
+    """Answer a failure outside every view: the API's in its shape, the admin's in the reader's language."""
+    if request.path_info.startswith(PREFIXES):
+        return error_response(UNEXPECTED)
     if not request.path_info.startswith(ADMIN):
-        return server_error(request)
+        return defaults.server_error(request)
     text = gettext("It is our fault, and on record. Try again later; tell an administrator this id if it stays:")
     page = page_of(gettext("Something went wrong"), f"{text} {current_request_id()}", way_on="admin:index")
     return HttpResponse(page, status=HTTPStatus.INTERNAL_SERVER_ERROR, headers={"Cache-Control": "no-store"})

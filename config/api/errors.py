@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse
-from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -21,7 +20,6 @@ from shops.api.errors.plain import (
     UNEXPECTED,
 )
 from shops.api.field_faults import describe_faults
-from shops.api.paths import PREFIXES
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it loads the models, and this module is imported before them
@@ -84,13 +82,6 @@ def log_unhandled(sender: Any, *, request: HttpRequest, **kwargs: Any) -> None:
 def route(request: HttpRequest) -> str | None:
     """Return the name that stands for the path, which holds what a client wrote."""
     return request.resolver_match.view_name if request.resolver_match else None
-
-
-def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer a failure outside every view: the error shape for the API, Django's page for pages."""
-    if request.path_info.startswith(PREFIXES):
-        return error_response(UNEXPECTED)
-    return defaults.server_error(request)
 
 
 def plain_response(error: ApiError) -> HttpResponse:
