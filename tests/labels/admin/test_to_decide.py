@@ -8,11 +8,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from carriers.client import Service
 from labels.lifecycle.leases import ASK_AGAIN_AFTER
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel, lease
-from labels.pdfs import storage
+from labels.pdfs import recovery, storage
 from labels.pdfs.storage import StorageError
+from shops.contracts.bulkhead import bulkhead
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from shops.personal_data import MASKED
@@ -185,6 +187,26 @@ def test_asking_now_leaves_open_what_the_carrier_does_not_know(sandbox: Sandbox,
     assert label.ask_again_at
     assert label.ask_again_at > timezone.now() + ASK_AGAIN_AFTER / 2
     assert sandbox.made(label.id) == []
+
+
+def test_a_label_that_the_carrier_cannot_be_asked_about_stays_as_it_was(
+    buyer: Caller, staff: Client, monkeypatch: pytest.MonkeyPatch, one_at_a_time: None
+) -> None:
+    label = bought_unknown(buyer, "alpha", "FAULT HTML502")
+
+    def down(*_: Any) -> None:
+        raise StorageError("it is down")
+
+    with bulkhead.enter("alpha", Service.CANCELLATION):
+        assert "Too many requests wait for alpha now." in decide(staff, label, "ask").text
+    with monkeypatch.context() as patched:
+        patched.setattr(recovery, "find", down)
+        assert "The storage can&#x27;t be reached, and may hold the label." in decide(staff, label, "ask").text
+    CarrierContract.objects.all().delete()
+    assert "The shop has no alpha contract any more" in decide(staff, label, "ask").text
+    label.refresh_from_db()
+    assert (label.state, label.is_leased) == (LabelState.UNKNOWN, False)
+    assert not AuditEntry.objects.filter(action=Action.CHANGED).exists()
 
 
 def test_only_those_who_decide_have_the_carrier_asked(shop: Shop) -> None:
