@@ -76,6 +76,23 @@ def test_a_parcel_that_alpha_does_not_know_yet_is_tried_again_for_an_hour(buyer:
     assert reconcile() == {}
 
 
+@pytest.mark.parametrize(("state", "then"), [("cancelling", "label_generated"), ("cancel_unknown", "cancel_unknown")])
+def test_without_a_contract_a_label_stays_bought_unless_it_may_be_cancelled(
+    state: str, then: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    label = bought(buyer)
+    sandbox.arm("unfound", operation=CANCEL, delay_s=7200)
+    cancel(label.id)
+    ShippingLabel.objects.update(state=state)
+    CarrierContract.objects.all().delete()
+    pass_time(600)
+    assert reconcile() == {then: 1}
+    assert row().state == then
+    is_bought = then == "label_generated"
+    assert buyer.get(f"{SHIPMENTS}/{label.id}").status_code == (200 if is_bought else 404)
+    assert (row().cancel_requested_at is None) == is_bought
+
+
 def test_after_an_hour_a_cancellation_is_a_persons(buyer: Caller, sandbox: Sandbox) -> None:
     label = bought(buyer)
     sandbox.arm("unfound", operation=CANCEL, delay_s=7200)
