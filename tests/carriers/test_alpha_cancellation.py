@@ -8,10 +8,7 @@ import pytest
 from carriers.alpha.refusals import CANCELLATION_REFUSALS
 from carriers.base import Carrier
 from carriers.errors import CancellationRefused, CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown
-from carriers.sandbox.server import SandboxServer
 from tests.carriers.conftest import Serve
-from tests.carriers.sandbox.control import ledger
-from tests.carriers.support.sandbox import order
 from tests.carriers.support.servers import Play, always, answer_file, body_of, http, once
 from tests.carriers.support.shipments import CREDENTIALS, client
 
@@ -84,10 +81,3 @@ def test_the_table_holds_the_codes_of_the_page() -> None:
 )
 def test_without_a_readable_answer_the_parcel_may_be_cancelled(serve: Serve, answer: bytes) -> None:
     assert type(failure(serve, once(answer))) is OutcomeUnknown
-
-
-def test_a_cancelled_parcel_is_no_longer_found(sandbox: SandboxServer, clients: Clients) -> None:
-    label = clients["alpha"].create_label(order("alpha-13", 2), ALPHA)
-    clients["alpha"].cancel(label.tracking_numbers[0], ALPHA)
-    assert [row["cancelled"] for row in ledger(sandbox)] == [True, False]
-    assert clients["alpha"].find_by_reference(order("alpha-13").id, ALPHA) == label.tracking_numbers[1:]

@@ -6,15 +6,13 @@ from itertools import pairwise
 import pytest
 
 from carriers.base import Carrier
-from carriers.circuit_breaker import CircuitState
 from carriers.client import Limits
 from carriers.errors import CarrierUnavailable
 from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.journeys import JOURNEYS, steps
 from carriers.sandbox.server import SandboxServer
-from carriers.shipment import Credentials
 from carriers.tracking import Status, TrackingAnswer
-from tests.carriers.sandbox.control import advance, arm, change, foreign, get, post
+from tests.carriers.sandbox.control import advance, arm, foreign, get
 from tests.carriers.support.sandbox import order, reset, sandbox_clients, sandbox_trackers
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT
 from tests.support.cases import in_one_test
@@ -89,15 +87,6 @@ def test_parcels_travel_by_themselves(carrier: str) -> None:
     assert answer.events[-1].status is Status.DELIVERED
 
 
-def test_a_code_that_a_partner_reuses_for_another_event_delivers_nothing(sandbox: SandboxServer) -> None:
-    number = foreign(sandbox, "alpha", journey="partner")
-    advance(sandbox, number, 5)
-
-    reused = track(sandbox, "alpha", number).events[-1]
-
-    assert (reused.code, reused.status, reused.is_listed) == ("D", Status.IN_TRANSIT, True)
-
-
 def test_a_chosen_redelivery_and_an_appointment_are_expected(sandbox: SandboxServer) -> None:
     number = foreign(sandbox, "alpha", journey="absent")
     advance(sandbox, number, 6)
@@ -116,12 +105,6 @@ def test_a_number_that_nobody_sold_is_unknown(sandbox: SandboxServer, carrier: s
     number = {"alpha": "XU000000005FR", "beta": "6A00000000001"}[carrier]
 
     assert track(sandbox, carrier, number) == TrackingAnswer(number, is_known=False)
-
-
-def test_another_contracts_parcel_is_unknown_to_beta(sandbox: SandboxServer, clients: Mapping[str, Carrier]) -> None:
-    (number,) = clients["beta"].create_label(order("beta"), CREDENTIALS["beta"]).tracking_numbers
-
-    assert not sandbox_trackers(sandbox)["beta"].track(number, Credentials("999999", "other")).is_known
 
 
 # The faults that leave a history as it is: they belong to labels, or change its bytes without harm.
@@ -153,30 +136,3 @@ def test_a_fault_is_an_outage_and_the_next_question_is_answered(
 
     assert get(f"{sandbox.control_url}/faults") == []
     assert track(sandbox, carrier, number).is_known
-
-
-def test_a_parcel_can_be_sent_elsewhere_on_its_way(sandbox: SandboxServer) -> None:
-    number = foreign(sandbox, "beta")
-    advance(sandbox, number, 5)
-    change(sandbox, "journey", tracking_number=number, journey="refused")
-    advance(sandbox, number, 100)
-
-    assert track(sandbox, "beta", number).events[-1].status is Status.RETURNED_TO_SENDER
-    assert post(f"{sandbox.control_url}/reset").status_code == 200
-    assert not track(sandbox, "beta", number).is_known
-
-
-@BOTH
-def test_tracking_that_is_down_stops_no_purchase(
-    sandbox: SandboxServer, clients: Mapping[str, Carrier], carrier: str
-) -> None:
-    number = foreign(sandbox, carrier)
-    arm(sandbox, "html429", operation=OPERATIONS[carrier])
-    client = sandbox_trackers(sandbox, Limits(failure_threshold=2))[carrier]
-    for _ in range(3):
-        with pytest.raises(CarrierUnavailable):
-            client.track(number, CREDENTIALS[carrier])
-
-    assert client.circuit_breaker.state is CircuitState.OPEN
-    assert clients[carrier].circuit_breaker.state is CircuitState.CLOSED
-    assert clients[carrier].create_label(order(PRODUCT[carrier]), CREDENTIALS[carrier]).tracking_numbers

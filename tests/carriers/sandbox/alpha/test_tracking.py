@@ -29,23 +29,6 @@ def test_the_search_may_need_time_to_find_a_parcel(sandbox: SandboxServer) -> No
     assert len(search(sandbox).texts("skybillNumber")) == 1
 
 
-def test_a_parcel_is_cancelled_once(sandbox: SandboxServer) -> None:
-    (number,) = alpha_buy(sandbox).texts("skybillNumber")
-
-    assert cancel(sandbox, number).code == "0"
-    assert ledger(sandbox)[0]["cancelled"] is True
-    assert search(sandbox).texts("skybillNumber") == []
-    assert cancel(sandbox, number).code == "2"
-
-
-def test_another_accounts_parcel_is_not_cancelled(sandbox: SandboxServer) -> None:
-    (number,) = alpha_buy(sandbox).texts("skybillNumber")
-
-    assert cancel(sandbox, number, account="11111111").code == "2"
-    assert cancel(sandbox, "XU000000005FR").code == "2"
-    assert ledger(sandbox)[0]["cancelled"] is False
-
-
 @pytest.mark.parametrize("account", ["1", "12000030"])
 def test_the_credentials_are_checked(sandbox: SandboxServer, account: str) -> None:
     assert search(sandbox, account=account).code in ("30", "32")
@@ -54,18 +37,6 @@ def test_the_credentials_are_checked(sandbox: SandboxServer, account: str) -> No
 
 def test_an_empty_reference_is_refused(sandbox: SandboxServer) -> None:
     assert search(sandbox, "").code == "31"
-
-
-def test_a_parcels_events_need_no_account(sandbox: SandboxServer) -> None:
-    (number,) = alpha_buy(sandbox).texts("skybillNumber")
-
-    reply = track(sandbox, number)
-
-    assert reply.code == "0"
-    assert reply.texts("code") == ["DC"]
-    assert reply.texts("eventLabel")
-    unknown = track(sandbox, "XU000000005FR")
-    assert (unknown.code, unknown.texts("events")) == ("0", [])
 
 
 def test_a_whole_history_is_listed_oldest_first(sandbox: SandboxServer) -> None:

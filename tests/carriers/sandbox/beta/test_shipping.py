@@ -24,7 +24,6 @@ from tests.carriers.sandbox.beta.orders import (
 )
 from tests.carriers.sandbox.changes import GONE, Changes
 from tests.carriers.sandbox.control import get, ledger, post
-from tests.support.cases import in_one_test
 
 
 def test_a_purchase_returns_its_parts_and_is_entered_in_the_ledger(sandbox: SandboxServer) -> None:
@@ -62,11 +61,6 @@ def test_a_purchase_returns_its_parts_and_is_entered_in_the_ledger(sandbox: Sand
     }
 
 
-def test_the_same_request_twice_makes_two_parcels(sandbox: SandboxServer) -> None:
-    assert beta_buy(sandbox).number != beta_buy(sandbox).number
-    assert len(ledger(sandbox)) == 2
-
-
 def test_the_newer_version_names_its_block_otherwise(sandbox: SandboxServer) -> None:
     reply = BetaReply(post(f"{sandbox.url}/beta/3.1/generateLabel", json=beta_order()))
 
@@ -81,13 +75,6 @@ def test_a_check_makes_nothing(sandbox: SandboxServer) -> None:
     assert ledger(sandbox) == []
     refused = beta_buy(sandbox, {f"{SERVICE}.productCode": "XXX"}, "checkGenerateLabel")
     assert (refused.response.status_code, refused.codes) == (400, ["30015"])
-
-
-def test_customs_bring_a_form(sandbox: SandboxServer) -> None:
-    reply = beta_buy(sandbox, SWISS)
-
-    assert list(reply.parts) == ["jsonInfos", "label", "cn23"]
-    assert reply.parts["cn23"].startswith(b"%PDF-")
 
 
 def test_a_check_answers_its_own_statuses(sandbox: SandboxServer) -> None:
@@ -158,39 +145,12 @@ def test_every_documented_order_is_sold(sandbox: SandboxServer, changes: Changes
     assert not [message for message in reply.infos["messages"] if message["type"] != "INFOS"]
 
 
-def test_linked_parcels_are_made_one_by_one(sandbox: SandboxServer) -> None:
-    followers = tuple(beta_buy(sandbox, linked(rank, 3)).number for rank in (1, 2))
-
-    master = beta_buy(sandbox, linked(3, 3, followers))
-
-    assert master.response.status_code == 200
-    assert [(row["parcel_rank"], row["parcel_count"]) for row in ledger(sandbox)] == [(1, 3), (2, 3), (3, 3)]
-
-
 @pytest.mark.parametrize("changes", [{"contractNumber": "654321"}, {}])
 def test_a_master_names_its_own_contracts_followers(sandbox: SandboxServer, changes: dict[str, Any]) -> None:
     follower = beta_buy(sandbox, linked(1, 2)).number
     stranger = follower if changes else beta_buy(sandbox).number
 
     assert beta_buy(sandbox, {**changes, **linked(2, 2, (stranger,))}).codes == ["30318"]
-
-
-CODES = (
-    "1 30000 30007 30008 30009 30700 30014 30015 30318 30213 30109 30002 30010 30018 30100 30102 30103 30104 "
-    "30106 30107 30108 30200 30202 30204 30206 30207 30208 30210 30211 30212 30220 30221 30222 30223 30300 30301 "
-    "30017 30020 30022 30023 30025 30026 30043 30045 30046 30047 30065 30085 30089 30090 30303 30306 30309 30310 "
-    "30311 30312 30313 30316 30317 30321 30323 30324 30325 30326 30327 30519 30702 30703 30704 30705 30800 30820 "
-    "14040 40012 40013 40014 40016 40017 300 399 1000 1099 "
-    "30400 30401 30402 30403 30900 30901 30902 30903 30904 30500 30554 30562 30600 30701 40011 40015 40018"
-)
-
-
-@in_one_test("code", CODES.split())
-def test_a_magic_reference_provokes_every_error_code(sandbox: SandboxServer, code: str) -> None:
-    reply = beta_buy(sandbox, {"letter.sender.senderParcelRef": f"FAULT {code}"})
-
-    assert (reply.response.status_code, reply.codes) == (400, [code])
-    assert ledger(sandbox) == []
 
 
 @pytest.mark.parametrize(
@@ -270,13 +230,6 @@ def sold(sandbox: SandboxServer, changes: Changes) -> dict[str, Any]:
     return parcel
 
 
-def test_a_parcel_under_the_points_own_address_arrives(sandbox: SandboxServer) -> None:
-    parcel = sold(sandbox, POINT)
-
-    assert (parcel["misrouted"], parcel["misrouted_by"]) == (False, [])
-    assert "Épicerie du Bœuf" in parcel["printed"]
-
-
 @pytest.mark.parametrize(
     ("changes", "misrouted_by"),
     [
@@ -293,10 +246,6 @@ def test_a_customers_own_address_misroutes_the_parcel(
     assert (parcel["misrouted"], parcel["misrouted_by"]) == (True, misrouted_by)
 
 
-def test_a_belgian_points_second_line_is_joined_to_the_first(sandbox: SandboxServer) -> None:
-    assert sold(sandbox, BELGIAN_PICKUP)["misrouted"] is False
-
-
 @pytest.mark.parametrize(
     ("code", "changes"),
     [
@@ -311,11 +260,6 @@ def test_a_belgian_points_second_line_is_joined_to_the_first(sandbox: SandboxSer
 )
 def test_a_point_that_takes_no_parcel_is_refused_by_code(sandbox: SandboxServer, code: str, changes: Changes) -> None:
     assert beta_buy(sandbox, changes).codes == [code]
-
-
-@pytest.mark.parametrize("code", ["005802", "692690", "004711"])
-def test_a_point_that_closes_later_a_post_office_and_a_locker_take_parcels(sandbox: SandboxServer, code: str) -> None:
-    assert beta_buy(sandbox, at(code)).number
 
 
 @pytest.mark.parametrize(
