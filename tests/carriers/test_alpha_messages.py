@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import chain, repeat
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -16,10 +15,9 @@ from carriers.products import PARIS, PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Customs, CustomsItem, Package, PickupPoint, Shipment
 from tests.carriers.sandbox.control import ledger
-from tests.carriers.support.pdfs import merged
 from tests.carriers.support.sandbox import order
-from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, shipment
-from tests.carriers.test_purchases import Clients, text_of
+from tests.carriers.support.shipments import CREDENTIALS, shipment
+from tests.carriers.test_purchases import Clients
 
 ALPHA = CREDENTIALS["alpha"]
 # Copied from the page by hand, without prefixes.
@@ -76,11 +74,6 @@ def test_an_order_at_midnight_has_one_day(monkeypatch: pytest.MonkeyPatch) -> No
     assert said == {("2028-02-28T23:59:59", "23")}
 
 
-def test_the_sandbox_sees_the_schemas_order(sandbox: SandboxServer, clients: Clients) -> None:
-    label = clients["alpha"].create_label(order("relais", 2), ALPHA)
-    assert sandbox.parcel(label.tracking_numbers[0]).is_in_schema_order
-
-
 def test_each_parcel_declares_the_value_in_euros_of_what_is_in_it() -> None:
     packages = (Package(Decimal("1.25")), Package(Decimal(1)))
     first, second = skybills(shipment("alpha_express_world", packages=packages, customs=GOODS))
@@ -98,32 +91,6 @@ def test_a_contracts_goods_are_declared_for_each_parcel() -> None:
 def test_a_value_in_euros_is_a_plain_number(value: str, sent: str) -> None:
     goods = Customs((CustomsItem("Savon", 1, Decimal(value)),), is_for_each_parcel=True)
     assert skybills(shipment("alpha_express_world", customs=goods))[0]["customsValue"] == sent
-
-
-@pytest.mark.parametrize(
-    ("sender", "recipient", "is_declared"),
-    [
-        ({}, {"country_code": "DE", "zip_code": "10115"}, False),
-        ({}, {"country_code": "ES", "zip_code": "35002"}, True),
-        ({}, {"country_code": "IT", "zip_code": "23041"}, True),
-        ({}, {"country_code": "GB", "zip_code": "SW1A 1AA"}, True),
-        ({"country_code": "RE", "zip_code": "97400"}, {"country_code": "FR"}, True),
-        ({}, {"country_code": "RE", "zip_code": "97400"}, True),
-    ],
-)
-def test_customs_are_declared_where_the_union_ends(
-    sender: dict[str, str], recipient: dict[str, str], is_declared: bool
-) -> None:
-    changes: dict[str, Any] = {"sender": sender, "recipient": recipient}
-    (skybill,) = skybills(shipment("alpha_express_world", **changes))
-    assert skybill.get("content1", "") == ("Bougies" if is_declared else "")
-    assert skybill["customsValue"] == ("12.5" if is_declared else "0")
-    if is_declared:
-        with pytest.raises(RequestRejected, match=r"^customs: ") as caught:
-            skybills(shipment("alpha_express_world", customs=None, **changes))
-        assert caught.value.field == "customs"
-    else:
-        skybills(shipment("alpha_express_world", customs=None, **changes))
 
 
 @pytest.mark.parametrize(
@@ -158,12 +125,6 @@ def test_a_parcels_sides_are_sent_where_they_are_known() -> None:
     first, second = skybills(shipment("alpha-13", packages=packages))
     assert (first["height"], first["length"], first["width"]) == ("10", "30", "20")
     assert (second["height"], second["length"], second["width"]) == ("1", "30", "1")
-
-
-def test_declared_goods_are_printed(clients: Clients) -> None:
-    label = clients["alpha"].create_label(order("alpha_express_world", customs=CUSTOMS), ALPHA)
-    (page,) = text_of(merged(label))
-    assert "12.50 EUR Bougies" in page
 
 
 @pytest.mark.parametrize("zip_code", ["D02 AF30", "D02AF30", "D02-AF30", "1", "2"])

@@ -1,8 +1,6 @@
 """An order's fields, as alpha receives them: firms, second lines, references, values, days and paper."""
 
 from collections.abc import Mapping
-from dataclasses import replace
-from datetime import datetime, timedelta
 from decimal import Decimal
 from io import BytesIO
 from typing import Any
@@ -14,9 +12,8 @@ from reportlab.lib.units import mm
 
 from carriers.base import Carrier
 from carriers.errors import CarrierError, RequestRejected
-from carriers.products import PARIS
 from carriers.sandbox.server import SandboxServer
-from carriers.shipment import Customs, CustomsItem, Package, PurchasedLabel, Shipment
+from carriers.shipment import Customs, CustomsItem, Package, PurchasedLabel
 from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.pdfs import merged
 from tests.carriers.support.sandbox import order
@@ -96,10 +93,6 @@ def test_at_a_relay_the_customers_own_address_is_neither_sent_nor_refused(sandbo
     assert label.pickup_point.zip_code == sent["recipientZipCode"]
 
 
-def test_a_label_for_a_home_has_no_pickup_point(alpha: Alpha) -> None:
-    assert alpha.buy().pickup_point is None
-
-
 def test_each_parcel_has_its_own_reference_else_the_orders(alpha: Alpha) -> None:
     received = alpha.received(packages=TWO, reference="CMD-12-3")
     assert [ref["recipientRef"] for ref in received["refValue"]] == ["N 1-A", "CMD-12-3"]
@@ -109,26 +102,6 @@ def test_a_relays_parcels_have_their_references_as_contents(alpha: Alpha) -> Non
     received = alpha.received("relais", packages=TWO, reference="CMD-12-3")
     assert [skybill["content1"] for skybill in received["skybillValue"]] == ["N 1-A", "CMD-12-3"]
     assert len({ref["recipientRef"] for ref in received["refValue"]}) == 1
-
-
-def test_a_reference_that_is_too_long_names_its_parcel(alpha: Alpha) -> None:
-    packages = (TWO[1], Package(Decimal(1), reference="x" * 36))
-    error = refused(alpha, packages=packages)
-    assert str(error) == "parcels[1].reference: is longer than the 35 characters that alpha prints"
-
-
-GOODS = (
-    CustomsItem("Bougie à la rose", 2, Decimal("12.50"), Decimal("0.1"), parcel=1),
-    CustomsItem("Savon d'Alep", 1, Decimal("4.10"), Decimal("0.1"), parcel=0),
-    CustomsItem("T-shirt", 1, Decimal(20), Decimal("0.1"), parcel=1),
-)
-
-
-def test_each_parcel_declares_the_articles_that_name_it(alpha: Alpha) -> None:
-    received = alpha.received("alpha_express_world", packages=TWO, customs=Customs(GOODS))
-    first, second = received["skybillValue"]
-    assert (first["content1"], first.get("content2"), first["customsValue"]) == ("Savon d Alep", None, "4.1")
-    assert (second["content1"], second["content2"], second["customsValue"]) == ("Bougie a la rose", "T-shirt", "45")
 
 
 def test_articles_beyond_the_fields_share_them_and_none_is_left_out(alpha: Alpha) -> None:
@@ -158,20 +131,3 @@ def test_a_label_has_the_paper_that_was_ordered_on_each_page(alpha: Alpha, label
         assert len(pages) == count
         for page in pages:
             assert (float(page.mediabox.width), float(page.mediabox.height)) == pytest.approx(SIZES_PT[label_format])
-
-
-def test_the_day_is_that_of_the_call(alpha: Alpha) -> None:
-    (sent,) = alpha.received()["skybillValue"]
-    shipped_at = datetime.fromisoformat(sent["shipDate"]).replace(tzinfo=PARIS)
-    assert abs(shipped_at - datetime.now(PARIS)) < timedelta(minutes=10)
-    assert int(sent["shipHour"]) == shipped_at.hour
-
-
-def test_each_call_is_made_on_the_account_that_it_is_given(sandbox: SandboxServer, clients: Clients) -> None:
-    other = replace(ALPHA, account_number="19000001")
-    ordered: Shipment = order("relais")
-    label = clients["alpha"].create_label(ordered, other)
-    assert ledger(sandbox)[0]["account"] == "19000001"
-    assert clients["alpha"].find_by_reference(ordered.id, ALPHA) == ()
-    assert clients["alpha"].find_by_reference(ordered.id, other) == label.tracking_numbers
-    clients["alpha"].cancel(label.tracking_numbers[0], other)

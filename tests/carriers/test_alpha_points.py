@@ -1,8 +1,6 @@
 """alpha's relays: looked up before the purchase, and the label sent to the relay's own address."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -13,11 +11,11 @@ from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejecte
 from carriers.products import PRODUCTS
 from carriers.sandbox.data import ALPHA_3
 from carriers.sandbox.server import SandboxServer
-from carriers.shipment import Package, PurchasedLabel
-from tests.carriers.conftest import Serve, SetTime
+from carriers.shipment import PurchasedLabel
+from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.points import alpha_point
-from tests.carriers.support.sandbox import POINT_CODES, order, received
+from tests.carriers.support.sandbox import POINT_CODES, order
 from tests.carriers.support.servers import LABEL, LoopbackServer, always, answer_file, body_of, http
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 
@@ -137,16 +135,6 @@ def test_the_point_service_has_overseas_territories_by_alpha_3(serve: Serve, cou
     carriers = Carriers(serve, http(alpha_point(abroad=country_code)))
     carriers.buy(RELAY_ABROAD, recipient={"country_code": country_code})
     assert fields(operation(carriers.points))["countryCode"] == ALPHA_3[country_code]
-
-
-@pytest.mark.parametrize("point_zip", ["78224", "78266"])
-def test_customs_go_by_the_relays_place(serve: Serve, point_zip: str) -> None:
-    carriers = Carriers(serve, http(alpha_point(abroad="DE", codePostal=point_zip)))
-    order = {"recipient": {"country_code": "DE", "zip_code": "78266"}, "customs": None}
-    if point_zip == "78266":
-        assert carriers.refuse(RequestRejected, RELAY_ABROAD, **order).field == "customs"
-    else:
-        carriers.buy(RELAY_ABROAD, **order)
 
 
 @pytest.mark.parametrize(
@@ -283,20 +271,6 @@ def test_lockers_and_second_lines_of_an_address_are_sent_as_the_relay_has_them(
     assert [row["misrouted"] for row in ledger(sandbox)] == [False]
 
 
-@pytest.mark.parametrize(
-    ("code", "weight_kg"),
-    [("4503N", "1"), ("5601C", "1"), ("5603E", "1"), ("5604F", "1"), ("5605G", "3.5"), ("9999Z", "1"), ("7001D", "1")],
-)
-def test_a_relay_of_the_sandbox_that_is_closed_full_small_or_unknown_buys_nothing(
-    sandbox: SandboxServer, clients: Clients, code: str, weight_kg: str
-) -> None:
-    packages = (Package(Decimal(1)), Package(Decimal(weight_kg)))
-    with pytest.raises(PickupPointRejected) as caught:
-        clients["alpha"].create_label(order("relais", pickup_point_code=code, packages=packages), ALPHA)
-    assert caught.value.field == "pickupPointCode"
-    assert received(sandbox) == {"/alpha/points": 1}
-
-
 def test_shop_direct_goes_to_no_locker(sandbox: SandboxServer, clients: Clients) -> None:
     for code in ("relais", "shop2shop"):
         clients["alpha"].create_label(order(code, pickup_point_code="4501L"), ALPHA)
@@ -306,11 +280,3 @@ def test_shop_direct_goes_to_no_locker(sandbox: SandboxServer, clients: Clients)
     assert caught.value.made.pickup_point
     assert caught.value.made.pickup_point.code == "4501L"  # by whose place Ignored-Fields goes
     assert [row["misrouted"] for row in ledger(sandbox)] == [False, False]
-
-
-def test_a_relay_that_closes_later_takes_a_parcel_today_but_not_then(clients: Clients, at: SetTime) -> None:
-    ordered = order("relais", pickup_point_code="5602D")
-    clients["alpha"].create_label(ordered, ALPHA)
-    at(datetime.now(UTC) + timedelta(days=25))
-    with pytest.raises(PickupPointRejected):
-        clients["alpha"].create_label(ordered, ALPHA)

@@ -66,20 +66,6 @@ def test_the_customs_forms_follow_the_labels_in_pages_of_their_own_size(serve: S
     assert not label.is_customs_form_missing
 
 
-@pytest.mark.parametrize("is_other", [False, True])
-def test_a_label_without_its_customs_form_is_bought_and_says_so(serve: Serve, is_other: bool) -> None:
-    (answer,) = labels(1)
-    if is_other:
-        content = answer_file("beta_customs_1.multipart")
-        head, _, form = content.partition(b"<cn23>")
-        answer = http(head + b"<cn23>" + form.replace(b"%PDF-", b"%PNG-"), content_type=MULTIPART)
-    server = serve(always(answer))
-    label = client("beta", server.url).create_label(swiss(), CREDENTIALS["beta"])
-    assert label.is_customs_form_missing
-    assert label.tracking_numbers == ("6A12345678901",)
-    assert len(sizes(merged(label))) == 1
-
-
 def test_one_missing_form_of_several_is_noticed(serve: Serve) -> None:
     server = serve(always(labels(1, "customs")[0], labels(2)[1]))
     label = client("beta", server.url).create_label(swiss(2), CREDENTIALS["beta"])
@@ -174,16 +160,6 @@ def test_the_postage_of_an_order_is_declared_once_and_that_of_a_contract_with_ea
     default = replace(customs, items=(SOAP,), is_for_each_parcel=True)
     each = [body["letter"]["service"]["totalAmount"] for body in sent("beta", "CH", packages=packages, customs=default)]
     assert each == [1000] * 3
-
-
-def test_goods_are_declared_with_the_parcel_that_they_are_in() -> None:
-    packages = (Package(Decimal("0.85")), Package(Decimal("0.3")))
-    first, second = sent("beta", "CH", packages=packages, customs=OWN)
-    assert [(article["description"], article["quantity"]) for article in articles(first)] == [("Bougies parfumees", 2)]
-    assert [(article["description"], article["quantity"]) for article in articles(second)] == [("Savon", 3)]
-    for body in (first, second):
-        weight_kg = sum(Decimal(str(article["weight"])) * article["quantity"] for article in articles(body))
-        assert weight_kg <= Decimal(str(body["letter"]["parcel"]["weight"]))
 
 
 def test_no_parcel_is_left_without_goods_while_there_are_enough_pieces() -> None:
@@ -374,12 +350,6 @@ def test_duties_overseas_have_an_option_of_their_own_for_the_signed_product(coun
     with pytest.raises(RequestRejected) as caught:
         sent(UNSIGNED_OVERSEAS, country_code, customs=customs)
     assert caught.value.field == "customs.dutiesPaidBySender"
-
-
-def test_an_articles_parcel_is_the_one_that_the_order_names() -> None:
-    items = (replace(SOAP, parcel=1), replace(SOAP, description="Ring", parcel=0))
-    bodies = sent("beta", "CH", 2, customs=Customs(items))
-    assert [[article["description"] for article in articles(body)] for body in bodies] == [["Ring"], ["Savon"]]
 
 
 def test_nothing_of_customs_is_sent_within_the_union() -> None:

@@ -6,12 +6,9 @@ from typing import Any
 
 import pytest
 
-from carriers.base import Carrier
 from carriers.errors import RequestRejected
 from carriers.sandbox.data import COUNTRIES
 from carriers.shipment import Customs, CustomsItem, Package
-from tests.carriers.support.sandbox import order
-from tests.carriers.support.shipments import CREDENTIALS
 from tests.carriers.test_beta_customs import EORI, OWN, SIDES, SIGNED_OVERSEAS, sent
 
 SOAP = CustomsItem("Savon", 1, Decimal("4.10"), Decimal("0.1"), "340111")
@@ -96,12 +93,3 @@ def test_a_manufacturers_code_that_does_not_fit_is_refused_by_name(
     with pytest.raises(RequestRejected, match=problem) as caught:
         american(item, comments=comments)
     assert caught.value.field == field
-
-
-def test_the_sandbox_takes_manufacturers_codes(clients: dict[str, Carrier]) -> None:
-    items = (SOAP, replace(SOAP, description="x" * 43))
-    for some in (items, items[:1]):
-        customs = Customs(some, eori=EORI, comments=MANUFACTURER)
-        clients["beta"].create_label(
-            order("beta", recipient={"country_code": "US"}, customs=customs), CREDENTIALS["beta"]
-        )

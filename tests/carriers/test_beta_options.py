@@ -13,13 +13,12 @@ from carriers.base import Carrier
 from carriers.errors import CarrierError, RequestRejected
 from carriers.products import PARIS
 from carriers.sandbox.server import SandboxServer
-from carriers.shipment import Package, ProductOverride, PurchasedLabel, Shipment
+from carriers.shipment import Package, ProductOverride, PurchasedLabel
 from tests.carriers.conftest import Serve, SetTime
-from tests.carriers.sandbox.control import get, ledger
+from tests.carriers.sandbox.control import get
 from tests.carriers.support.beta import bodies, labels
 from tests.carriers.support.pdfs import merged
 from tests.carriers.support.sandbox import POSTAL_CODES, creates, order
-from tests.carriers.support.servers import always
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 
 Clients = Mapping[str, Carrier]
@@ -276,38 +275,3 @@ def test_an_order_may_name_a_later_day(desk: Desk, days: int, expected: int) -> 
     today = datetime.now(PARIS).date()
     letter = desk.letter(ship_on=today + timedelta(days=days))
     assert letter["service"]["depositDate"] == str(today + timedelta(days=expected))
-
-
-def test_a_point_is_asked_for_on_the_day_of_deposit(sandbox: SandboxServer, desk: Desk) -> None:
-    closing: dict[str, Any] = {"pickup_point_code": "005802"}
-    closes_in_days = 20
-    today = datetime.now(PARIS).date()
-    desk.buy(FRANCE, ship_on=today + timedelta(days=closes_in_days - 1), **closing)
-    assert len(ledger(sandbox)) == 1
-    with pytest.raises(CarrierError, match="is closed"):
-        desk.buy(FRANCE, ship_on=today + timedelta(days=closes_in_days), **closing)
-    assert len(ledger(sandbox)) == 1
-
-
-# The carrier's words
-
-
-def test_a_warning_of_the_carrier_is_kept_without_personal_data(serve: Serve) -> None:
-    (answer,) = labels(1)
-    warning = b'{"id": "30204", "type": "WARNING", "messageContent": "line2 128 boulevard is cut: Ring twice"}'
-    warned = answer.replace(b'"messages": [', b'"messages": [' + warning + b", ")
-    server = serve(always(_lengthened(warned, len(warned) - len(answer))))
-    ordered: Shipment = shipment("beta", instructions="Ring twice")
-    (kept,) = client("beta", server.url).create_label(ordered, BETA).warnings
-    assert kept.startswith("line2 ")
-    assert "boulevard" not in kept
-    assert "Ring" not in kept
-
-
-def _lengthened(answer: bytes, by: int) -> bytes:
-    head, _, body = answer.partition(b"\r\n\r\n")
-    lines = [
-        b"Content-Length: %d" % (int(line.split()[1]) + by) if line.lower().startswith(b"content-length:") else line
-        for line in head.split(b"\r\n")
-    ]
-    return b"\r\n".join(lines) + b"\r\n\r\n" + body

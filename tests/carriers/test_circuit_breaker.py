@@ -16,7 +16,7 @@ from carriers.sandbox.server import SandboxServer
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import arm, post
 from tests.carriers.support.sandbox import bought, creates, order, sandbox_clients
-from tests.carriers.support.servers import LABEL, always, answer_file, http, once
+from tests.carriers.support.servers import once
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 
 FAILURE_THRESHOLD = 3
@@ -67,53 +67,6 @@ def test_an_open_circuit_costs_no_connection(serve: Serve, carrier: str) -> None
     assert (len(server.requests), server.connections) == (3, 3)
 
 
-def test_a_probe_that_succeeds_closes_the_circuit(serve: Serve) -> None:
-    server = serve(once(b""))
-    alpha = client("alpha", server.url, SENSITIVE)
-    for _ in range(3):
-        with pytest.raises(OutcomeUnknown):
-            alpha.create_label(shipment(), CREDENTIALS["alpha"])
-    server.play = always(LABEL["alpha"])
-    end_reset_timeout(alpha.circuit_breaker)
-    alpha.circuit_breaker.refuse_if_open()
-    for _ in range(5):
-        alpha.create_label(shipment(), CREDENTIALS["alpha"])
-        assert alpha.circuit_breaker.state == "closed"
-    assert len(server.requests) == 8
-
-
-def test_only_one_call_probes_and_the_others_do_not_wait_for_it(breaker: CircuitBreaker) -> None:
-    open_circuit(breaker)
-    end_reset_timeout(breaker)
-    probing, probed = threading.Event(), threading.Event()
-
-    def probe() -> None:
-        with breaker.call():
-            probing.set()
-            probed.wait(30)
-
-    with ThreadPoolExecutor(1) as pool:
-        first = pool.submit(probe)
-        assert probing.wait(30)
-        assert breaker.state == "half-open"
-        for _ in range(10):
-            check_that_calls_are_refused(breaker)
-        probed.set()
-        first.result(30)
-    with breaker.call():
-        pass
-
-
-def test_a_probe_that_fails_opens_the_circuit_again(breaker: CircuitBreaker) -> None:
-    open_circuit(breaker)
-    end_reset_timeout(breaker)
-    fail(breaker)
-    check_that_calls_are_refused(breaker)
-    end_reset_timeout(breaker)
-    with breaker.call():
-        pass
-
-
 def test_a_probe_that_ends_in_a_bug_leaves_the_circuit_half_open(breaker: CircuitBreaker) -> None:
     open_circuit(breaker)
     end_reset_timeout(breaker)
@@ -154,30 +107,6 @@ def test_only_failures_in_a_row_open_the_circuit(breaker: CircuitBreaker) -> Non
 def test_refusals_are_no_failures(breaker: CircuitBreaker) -> None:
     for _ in range(10):
         fail(breaker, AddressRejected("alpha"))
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [http(answer_file("alpha_fault.xml"), 500), http(answer_file("alpha_refusal.xml").replace(b"@CODE@", b"777"))],
-    ids=["a fault", "an undocumented code"],
-)
-def test_requests_that_the_carrier_chokes_on_do_not_open_the_circuit(serve: Serve, answer: bytes) -> None:
-    server = serve(always(answer))
-    alpha = client("alpha", server.url, SENSITIVE)
-    for _ in range(10):
-        with pytest.raises(OutcomeUnknown):
-            alpha.create_label(shipment(), CREDENTIALS["alpha"])
-    assert len(server.requests) == 10
-
-
-def test_requests_that_are_never_sent_are_not_counted(serve: Serve) -> None:
-    server = serve(always(LABEL["alpha"]))
-    alpha = client("alpha", server.url, SENSITIVE)
-    for _ in range(10):
-        with pytest.raises(AddressRejected):
-            alpha.create_label(shipment(recipient={"city": "☃"}), CREDENTIALS["alpha"])
-    assert server.requests == []
-    alpha.create_label(shipment(), CREDENTIALS["alpha"])
 
 
 # Concurrent purchases

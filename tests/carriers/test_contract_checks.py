@@ -322,19 +322,6 @@ def test_without_an_account_url_nothing_is_known_of_an_account(serve: Serve) -> 
     assert server.requests == []
 
 
-def test_a_check_has_a_circuit_breaker_of_its_own(serve: Serve) -> None:
-    for carrier in ("alpha", "beta"):
-        buyer = (
-            alpha(serve(always(http(b"", 502))).url)
-            if carrier == "alpha"
-            else client("beta", serve(always(http(b"", 502))).url)
-        )
-        code = "alpha-13" if carrier == "alpha" else "beta"
-        with pytest.raises(CarrierUnavailable):
-            buyer.check_contract(one(code), CREDENTIALS[carrier])
-        assert buyer.circuit_breaker.state == "closed"
-
-
 def test_the_sandbox_tells_right_and_wrong_credentials_and_buys_nothing(sandbox: SandboxServer) -> None:
     clients = sandbox_clients(sandbox)
     found = {carrier: clients[carrier].check_contract(terms(carrier), CREDENTIALS[carrier]) for carrier in CARRIERS}

@@ -33,7 +33,7 @@ from tests.carriers.sandbox.control import arm
 from tests.carriers.support.broken_answers import ALPHA, BETA, FLOODS, QUICK, SLOW
 from tests.carriers.support.measured_buyer import UNARMED
 from tests.carriers.support.sandbox import CREATE_PATHS, bought, linked, received, sandbox_clients
-from tests.carriers.support.servers import LABEL, Play, always, http, once, serving
+from tests.carriers.support.servers import LABEL, Play, always, serving
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 from tests.support.waiting import until
 
@@ -168,13 +168,6 @@ def test_too_many_tags_are_refused_before_a_tree_is_built(fault: str, problem: s
     assert error.detail == problem
 
 
-def test_a_redirect_is_not_followed(serve: Serve) -> None:
-    target = serve(always(LABEL["alpha"]))
-    error, _, _ = buy("alpha", once(http(b"", 307, headers=f"Location: {target.url}/\r\n")), UNHURRIED)
-    assert error.http_status == 307
-    assert target.connections == 0
-
-
 def test_every_fault_of_the_sandbox_has_an_outcome() -> None:
     assert {fault.name for fault in FAULTS} == {name for _, name in END_OF}
 
@@ -236,13 +229,6 @@ def test_a_failure_of_a_linked_parcel_names_the_numbers_made_before_it(
     check_agreement_with_the_ledger(made)
     assert made.outcome.made.tracking_numbers == made.bought[: rank - 1]
     assert made.received == {CREATE_PATHS["beta"]: rank}
-
-
-def test_a_warning_is_passed_on(sandbox: SandboxServer) -> None:
-    arm(sandbox, "warning", carrier="beta", count=1)
-    made = purchase(sandbox, "beta", 1, WAIT_TIMEOUT_S)
-    assert isinstance(made.outcome, PurchasedLabel)
-    assert made.outcome.warnings == ("SANDBOX: line2 is cut",)
 
 
 # CPU time and memory, measured in a process of its own

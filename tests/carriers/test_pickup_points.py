@@ -16,7 +16,7 @@ from tests.carriers.conftest import Serve, SetTime
 from tests.carriers.support.beta import found
 from tests.carriers.support.points import alpha_point
 from tests.carriers.support.servers import LABEL, always, http
-from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
+from tests.carriers.support.shipments import BOTH, CREDENTIALS, client, shipment
 
 KEY = ("FR", "1234A")
 POINT = PickupPoint("1234A")
@@ -116,16 +116,6 @@ def test_without_a_point_service_nothing_goes_to_a_point(serve: Serve, code: str
     with pytest.raises(CarrierUnavailable):
         client(carrier, server.url).create_label(shipment(code), CREDENTIALS[carrier])
     assert server.connections == 0
-
-
-@BOTH
-def test_a_point_service_that_is_down_is_asked_no_more_and_stops_no_other_purchase(serve: Serve, carrier: str) -> None:
-    services = Services(serve, carrier, DOWN, failure_threshold=2)
-    for _ in range(4):
-        with pytest.raises(CarrierUnavailable):
-            services.buy()
-    services.buy(PRODUCT[carrier])
-    assert (len(services.points.requests), len(services.labels.requests)) == (2, 1)
 
 
 @pytest.mark.parametrize("code", ["alpha_relais_europe_outre_mer", "beta_point_retrait_france"])

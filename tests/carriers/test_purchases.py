@@ -18,7 +18,6 @@ from carriers import CARRIERS
 from carriers.base import Carrier
 from carriers.errors import RequestRejected
 from carriers.products import PRODUCTS
-from carriers.sandbox.pickup_points import folded, point_of
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Package
 from tests.carriers.conftest import Serve
@@ -209,16 +208,6 @@ def test_the_headers_are_the_protocols(serve: Serve) -> None:
     assert "Cookie" not in head
 
 
-def test_an_api_key_takes_the_place_of_contract_and_password(serve: Serve) -> None:
-    server = serve(always(*answers("beta", 1)))
-    credentials = type(CREDENTIALS["beta"])(api_key="k-123")
-    client("beta", f"{server.url}/base/").create_label(shipment("beta"), credentials)
-    head, _, body = server.requests[0].partition(b"\r\n\r\n")
-    assert head.startswith(b"POST /base/generateLabel HTTP/1.1\r\n")
-    assert b"apiKey: k-123" in head
-    assert not {"contractNumber", "password"} & set(json.loads(body))
-
-
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("code", PRODUCTS)
 def test_every_product_is_bought_and_stands_in_the_ledger(
@@ -336,15 +325,3 @@ def test_the_maximum_of_parcels_is_one_label(sandbox: SandboxServer, clients: Cl
     assert len(set(label.tracking_numbers)) == count
     assert bought(sandbox, carrier) == label.tracking_numbers
     assert len(text_of(merged(label))) == count
-
-
-@pytest.mark.parametrize("code", [code for code, product in PRODUCTS.items() if product.needs_pickup_point])
-def test_the_pickup_points_name_and_code_are_printed(clients: Clients, code: str) -> None:
-    carrier = PRODUCTS[code].carrier
-    ordered = order(code)
-    label = clients[carrier].create_label(ordered, CREDENTIALS[carrier])
-    (page,) = text_of(merged(label))
-    point = point_of(carrier, ordered.pickup_point_code)
-    assert point is not None
-    assert folded(point.name) in folded(page)
-    assert point.code in page

@@ -181,15 +181,6 @@ def test_a_parcel_that_is_found_without_a_number_is_not_passed_over(serve: Serve
         client("alpha", server.url, tracking_url=server.url).find_by_reference("01JQ5ZK3M9X7ABC", ALPHA)
 
 
-def test_what_was_never_bought_is_not_found(sandbox: SandboxServer, clients: Clients) -> None:
-    shipment = order("alpha-13")
-    arm(sandbox, "close", count=1)
-    with pytest.raises(OutcomeUnknown):
-        clients["alpha"].create_label(shipment, ALPHA)
-    assert clients["alpha"].find_by_reference(shipment.id, ALPHA) == ()
-    assert bought(sandbox, "alpha") == ()
-
-
 def test_another_contract_finds_and_fetches_nothing(sandbox: SandboxServer, clients: Clients) -> None:
     shipment_id = bought_unseen(sandbox, clients["alpha"], "closemade", 1)
     other = replace(ALPHA, account_number="19869503")
