@@ -12,12 +12,8 @@ from carriers import itinerary
 from carriers.alpha import messages as alpha_message
 from carriers.errors import RequestRejected
 from carriers.products import PARIS, PRODUCTS
-from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Customs, CustomsItem, Package, PickupPoint, Shipment
-from tests.carriers.sandbox.control import ledger
-from tests.carriers.support.sandbox import order
 from tests.carriers.support.shipments import CREDENTIALS, shipment
-from tests.carriers.test_purchases import Clients
 
 ALPHA = CREDENTIALS["alpha"]
 # Copied from the page by hand, without prefixes.
@@ -125,10 +121,3 @@ def test_a_parcels_sides_are_sent_where_they_are_known() -> None:
     first, second = skybills(shipment("alpha-13", packages=packages))
     assert (first["height"], first["length"], first["width"]) == ("10", "30", "20")
     assert (second["height"], second["length"], second["width"]) == ("1", "30", "1")
-
-
-@pytest.mark.parametrize("zip_code", ["D02 AF30", "D02AF30", "D02-AF30", "1", "2"])
-def test_irish_postal_codes_are_taken_in_both_forms(sandbox: SandboxServer, clients: Clients, zip_code: str) -> None:
-    recipient = {"country_code": "IE", "zip_code": zip_code, "city": "Dublin"}
-    clients["alpha"].create_label(order("alpha_rapide_eco", recipient=recipient), ALPHA)
-    assert len(ledger(sandbox)) == 1

@@ -154,16 +154,6 @@ def test_what_one_shop_causes_stops_no_other(sandbox: SandboxServer, code: str) 
     assert len(ledger(sandbox)) == 1
 
 
-@pytest.mark.parametrize("code", ["1", "36", "37"])
-def test_failures_of_the_carrier_open_the_circuit_breaker(sandbox: SandboxServer, code: str) -> None:
-    alpha = sandbox_clients(sandbox, Limits(failure_threshold=2))["alpha"]
-    for _ in range(2):
-        with pytest.raises(CarrierUnavailable):
-            alpha.create_label(faulty("alpha", code), ALPHA)
-    with pytest.raises(CarrierUnavailable, match="circuit breaker is open"):
-        alpha.create_label(order("alpha-13"), ALPHA)
-
-
 def test_a_long_text_is_cut_and_a_field_in_it_still_ours(serve: Serve) -> None:
     failure = refusal(serve, "alpha", alpha_refusal(31, "empty value: recipientCity " + "x " * 5000))
     assert type(failure) is RequestRejected

@@ -75,10 +75,6 @@ def test_a_number_goes_into_the_field_that_the_country_uses(country_code: str, p
     assert {name: text for name, text in address.items() if name.endswith("Number")} == {field: phone}
 
 
-def test_no_number_is_no_field() -> None:
-    assert not {"mobileNumber", "phoneNumber"} & set(beta_address(country_code="DE", phone=""))
-
-
 DUTIES_PAID: dict[str, Any] = {
     "customs": Customs((SOAP,), eori="FR12345678900012", is_duties_paid_by_sender=True),
     "packages": (Package(Decimal(1), 30, 20, 10),),

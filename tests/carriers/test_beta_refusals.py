@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from carriers.beta.refusals import REFUSALS, rows
-from carriers.client import Limits
 from carriers.errors import (
     AddressRejected,
     CarrierError,
@@ -211,17 +210,6 @@ def test_an_error_beside_a_pdf_without_a_number_is_no_refusal(serve: Serve) -> N
     with pytest.raises(OutcomeUnknown) as caught:
         client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
     assert list(caught.value.made.pdfs) == ["parcel-1"]
-
-
-@pytest.mark.parametrize("code", ["30211", "30519", "ROUTING_201", "30000", "40016", "39999"])
-def test_what_an_order_or_a_contract_causes_never_opens_the_circuit_breaker(serve: Serve, code: str) -> None:
-    document = {"messages": [{"id": code, "type": "ERROR", "messageContent": "texte"}]}
-    server = serve(always(http(json.dumps(document).encode(), 400, JSON)))
-    buyer = client("beta", server.url, Limits(failure_threshold=2))
-    for _ in range(5):
-        with pytest.raises((Rejected, OutcomeUnknown)):
-            buyer.create_label(shipment("beta"), CREDENTIALS["beta"])
-    assert len(server.requests) == 5
 
 
 def test_the_wrong_parcel_of_several_is_named(serve: Serve) -> None:

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from carriers.beta.tracking import CODES
-from carriers.circuit_breaker import CircuitState
-from carriers.client import Limits
 from carriers.errors import CarrierUnavailable, CredentialsRejected
 from carriers.shipment import Credentials
 from carriers.tracking import Status
@@ -224,22 +222,6 @@ def test_a_parcel_is_found_by_its_partners_number(serve: Serve) -> None:
     answer = told(serve, "beta", beta_timeline(beta_event("LIVEXP", NOON), infoInter=abroad), "05212345678901X")
 
     assert [event.tracking_number for event in answer.events] == ["05212345678901X"]
-
-
-def test_refused_contracts_leave_the_circuit_breaker_closed_and_outages_open_it(serve: Serve) -> None:
-    refused = tracker("beta", serve(always(beta_refusal("201"))).url, Limits(failure_threshold=2))
-    failing_server = serve(always(beta_refusal("1000")))
-    failing = tracker("beta", failing_server.url, Limits(failure_threshold=2))
-
-    for _ in range(3):
-        with pytest.raises(CredentialsRejected):
-            refused.track(NUMBER, CREDENTIALS["beta"])
-        with pytest.raises(CarrierUnavailable):
-            failing.track(NUMBER, CREDENTIALS["beta"])
-
-    assert refused.circuit_breaker.state is CircuitState.CLOSED
-    assert failing.circuit_breaker.state is CircuitState.OPEN
-    assert len(failing_server.requests) == 2
 
 
 # Deposits at a post office

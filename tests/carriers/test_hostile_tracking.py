@@ -17,10 +17,10 @@ from carriers.http.connections import Deadline
 from carriers.http.transport import Answer, Request, Transport, UnreadableError
 from carriers.tracking import Tracker, TrackingAnswer
 from tests.carriers.conftest import Serve
-from tests.carriers.support.broken_answers import QUICK, SLOW
+from tests.carriers.support.broken_answers import SLOW
 from tests.carriers.support.servers import Play, always, answer_file, http, silent
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, LENIENT
-from tests.carriers.support.tracking import HISTORY, NUMBERS, tracker
+from tests.carriers.support.tracking import NUMBERS, tracker
 
 XML, JSON = answer_file("alpha_history.xml"), answer_file("beta_timeline.json")
 QUIETLY = settings(suppress_health_check=[HealthCheck.too_slow])
@@ -225,13 +225,6 @@ def test_the_last_of_a_repeated_key_counts() -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("play", QUICK.values(), ids=QUICK)
-def test_a_broken_exchange_is_an_outage(serve: Serve, carrier: str, play: Play) -> None:
-    with pytest.raises(CarrierUnavailable):
-        tracker(carrier, serve(play).url).track(NUMBERS[carrier], CREDENTIALS[carrier])
-
-
-@BOTH
 @pytest.mark.parametrize("play", [*SLOW.values(), silent], ids=[*SLOW, "silence"])
 def test_the_deadline_is_over_the_whole_call(serve: Serve, carrier: str, play: Play) -> None:
     client = tracker(carrier, serve(play).url, Limits(timeout_s=0.3))
@@ -245,14 +238,3 @@ def test_an_answer_above_a_megabyte_is_not_read_to_its_end(serve: Serve, carrier
     body = b" " * 1_200_000 + (XML if carrier == "alpha" else JSON)
     with pytest.raises(CarrierUnavailable):
         tracker(carrier, serve(always(http(body))).url).track(NUMBERS[carrier], CREDENTIALS[carrier])
-
-
-@BOTH
-def test_connections_are_kept(serve: Serve, carrier: str) -> None:
-    server = serve(always(HISTORY[carrier]))
-    client = tracker(carrier, server.url)
-
-    for _ in range(3):
-        client.track(NUMBERS[carrier], CREDENTIALS[carrier])
-
-    assert (len(server.requests), server.connections) == (3, 1)

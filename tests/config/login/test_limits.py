@@ -112,12 +112,6 @@ def test_two_log_ins_are_let_in_at_a_time(ada: Staff, hashes: list[str], monkeyp
     assert client().get(LOGIN).status_code == 200
 
 
-def test_the_page_is_limited_too(clock: Clock) -> None:
-    for _ in range(limits.OF_ADDRESS * limits.OF_PAGES):
-        assert client().get(LOGIN).status_code == 200
-    assert client().get(LOGIN).status_code == 429
-
-
 def test_a_form_that_is_still_being_sent_takes_no_place(ada: Staff, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("config.login.limits.logins.share", 1)
     inner: list[int] = []
