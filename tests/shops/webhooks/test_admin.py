@@ -1,8 +1,10 @@
 """The admin's pages of webhook endpoints and deliveries, as a browser sees them."""
 
+from concurrent.futures import wait
 from datetime import timedelta
 
 import pytest
+from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -17,6 +19,9 @@ from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.shops.webhooks.receivers import Receiver, secret_of, tell_label
 from tests.support.api import logged_in, query_count
 from tests.support.audit import note
+from tests.support.factories import ShopFactory
+from tests.support.threads import Threads
+from tests.support.waiting import WAIT_TIMEOUT_S
 
 ENDPOINTS = "/admin/shops/webhookendpoint/"
 DELIVERIES = "/admin/shops/webhookdelivery/"
@@ -62,6 +67,22 @@ def test_a_shop_with_all_its_endpoints_gets_no_more(staff: Client, shop: Shop, r
         endpoints.create(shop=shop, url=receiver.url)
     assert "as many as it may" in staff.post(f"{ENDPOINTS}add/", {"shop": shop.id, "url": receiver.url}).text
     assert WebhookEndpoint.objects.count() == MAX_ENDPOINTS
+
+
+@pytest.mark.real_services
+@pytest.mark.django_db(transaction=True)
+def test_two_who_make_the_last_endpoint_at_once_make_one_and_the_other_is_told(receiver: Receiver) -> None:
+    shop = ShopFactory()
+    for _ in range(MAX_ENDPOINTS - 1):
+        endpoints.create(shop=shop, url=receiver.url)
+    both = [logged_in(name=name, is_superuser=True) for name in ("ada", "bob")]
+    with Threads(2) as pool:
+        with transaction.atomic():
+            Shop.objects.select_for_update(no_key=True).get(id=shop.id)
+            made = [pool.submit(each.post, f"{ENDPOINTS}add/", {"shop": shop.id, "url": receiver.url}) for each in both]
+            assert len(wait(made, timeout=2).not_done) == len(both)  # they wait for the shop
+        told = ["as many as it may" in each.result(WAIT_TIMEOUT_S).text for each in made]
+    assert (sorted(told), WebhookEndpoint.objects.count()) == ([False, True], MAX_ENDPOINTS)
 
 
 def test_an_endpoint_is_paused_and_resumed_and_keeps_its_url(
