@@ -33,6 +33,7 @@ class LineWriter:
         self._lines: queue.SimpleQueue[bytes | Event] = queue.SimpleQueue()
         self._lock = Lock()
         self._thread: Thread | None = None
+        self._is_within = False  # a line that a full disk has cut off
 
     def put(self, line: str) -> None:
         """Have a line written, if there is room; never wait."""
@@ -67,10 +68,12 @@ class LineWriter:
 
     def _write(self, batch: list[bytes | Event]) -> None:
         lines = [line for line in batch if isinstance(line, bytes)]
-        text = b"".join(lines)
+        text = b"\n" * self._is_within + b"".join(lines)
         try:
             while text:
-                text = text[os.write(self._descriptor, text) :]
+                count = os.write(self._descriptor, text)
+                self._is_within = not text[:count].endswith(b"\n")
+                text = text[count:]
         except OSError:
             count_dropped(NOT_WRITTEN, len(lines))
         for waiter in batch:

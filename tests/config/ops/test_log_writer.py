@@ -1,5 +1,6 @@
 """Log lines never hold anything up: what a frozen reader leaves no room for is dropped and counted."""
 
+import errno
 import fcntl
 import os
 import signal
@@ -65,6 +66,28 @@ def test_what_can_not_be_written_is_counted(pipe: tuple[int, int]) -> None:
     os.close(pipe[0])
     lines.put("nobody reads")
     lines.flush(WAIT_TIMEOUT_S)
+    assert dropped(NOT_WRITTEN) == before + 1
+
+
+def test_after_a_disk_that_was_full_the_next_line_begins_a_line(
+    pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = iter([True, True])
+
+    def write(descriptor: int, text: bytes) -> int:
+        if next(full, False):
+            if text.startswith(b"lost"):
+                return true_write(descriptor, text[:2])
+            raise OSError(errno.ENOSPC, "full")
+        return true_write(descriptor, text)
+
+    true_write, before = os.write, dropped(NOT_WRITTEN)
+    monkeypatch.setattr("config.ops.log_writer.os.write", write)
+    lines = LineWriter(pipe[1])
+    for line in ("lost", "first", "second"):
+        lines.put(line)
+        lines.flush(WAIT_TIMEOUT_S)
+    assert os.read(pipe[0], PAGE).splitlines() == [b"lo", b"first", b"second"]
     assert dropped(NOT_WRITTEN) == before + 1
 
 
