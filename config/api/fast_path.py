@@ -61,6 +61,7 @@ def answer_to(environ: Environ) -> tuple[Headers, bytes] | None:
     headers = read and headers_of(*map(environ.get, ORIGIN))
     if not read or not headers:
         return None
+    environ[request_record.STARTED_AT] = started_at
     request_id = request_record.begin()
     found = found_or_failed(environ, read, route)
     close_old_connections()  # to the database, as at the end of Django's own requests

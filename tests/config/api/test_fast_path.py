@@ -1,5 +1,6 @@
 """The fast path answers as Django does, and answers nothing but ordinary requests that succeed."""
 
+import time
 from typing import Any
 
 import pytest
@@ -111,6 +112,18 @@ def test_a_number_that_is_not_found_asks_the_database_once(
 ) -> None:
     with django_assert_num_queries(1):
         assert asker.look_up("absent").status_code == 404
+
+
+def test_a_request_that_goes_on_to_django_has_taken_its_time_here_too(
+    asker: Caller, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def find(**names: str) -> None:
+        time.sleep(0.06)
+
+    caplog.set_level("INFO", logger="service.request")
+    monkeypatch.setattr("parcels.queries.find", find)
+    assert asker.look_up("absent").status_code == 404
+    assert vars(caplog.records[-1])["duration_ms"] >= 60
 
 
 @pytest.mark.parametrize(("path", "route"), [(PARCELS + NUMBER, "parcel"), (f"{SEARCH}?orderName=1", "parcel-search")])
