@@ -6,7 +6,7 @@ a row that is still open to it, and an adoption takes the purchase's lease for t
 
 import logging
 from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -181,8 +181,7 @@ def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> N
 def cancel(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> ShippingLabel:
     """Cancel a bought label at the carrier. Raise NotCancelledError."""
     try:
-        with as_decider(decided_by):
-            cancelled = cancelling.cancel(label)
+        cancelled = cancelling.cancel(label)
     except cancelling.CancelError as error:
         raise NotCancelledError(error) from error
     is_done = cancelled.state == LabelState.CANCELLED
@@ -242,14 +241,9 @@ def dismiss_notice(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> Non
         record(label, decided_by, f"Dealt with: {label.staff_notice}")
 
 
-def as_decider(decided_by: AbstractBaseUser) -> AbstractContextManager[None]:
-    return recording.acting(recording.current_actor.get()._replace(name=decided_by.get_username()))
-
-
 def record(label: ShippingLabel, decided_by: AbstractBaseUser, message: str) -> None:
     """Record the decision in the audit log, in its own transaction, and in the log."""
-    with as_decider(decided_by):
-        recording.record(Action.CHANGED, label, note=message)
+    recording.record(Action.CHANGED, label, note=message)
     logger.info("label decided", extra={"label": label.id, "state": label.state, "user": decided_by.pk})
 
 
