@@ -67,7 +67,9 @@ def remove_pdf(label: ShippingLabel) -> int:
     """
     making.remove_pdfs(label)
     storage.remove(label)
-    return ShippingLabel.objects.filter(id=label.id, pdf_removed_at=None).update(pdf_removed_at=clock.now())
+    removed = ShippingLabel.objects.filter(id=label.id, pdf_removed_at=None).update(pdf_removed_at=clock.now())
+    making.remove_pdfs(label)  # of slips that were asked for before that
+    return removed
 
 
 def erase(label_ids: Sequence[str]) -> int:

@@ -14,6 +14,7 @@ from carriers.shipment import DepositSlip as MadeSlip
 from labels.lifecycle.db_retry import with_db_retry
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
+from labels.personal_data.columns import REFUSAL
 from labels.slips.models import DepositSlip
 from shops.contracts.bulkhead import BulkheadFullError, NotAskedError
 from shops.contracts.conversation import Conversation, conversation_about
@@ -35,7 +36,9 @@ def why_not(label: ShippingLabel) -> str:
         return gettext("{carrier_code} makes no deposit slips").format(carrier_code=label.carrier_code)
     if label.shop.is_test:
         return gettext("is a test shop's, and is handed in nowhere")
-    return "" if label.state == LabelState.GENERATED else gettext("is not bought, or is cancelled")
+    if label.state != LabelState.GENERATED:
+        return gettext("is not bought, or is cancelled")
+    return gettext("has no PDF any more") if label.pdf_removed_at else ""
 
 
 def make(labels: Sequence[ShippingLabel], *, asked_by: str) -> list[DepositSlip]:
@@ -80,6 +83,9 @@ def batches(labels: Sequence[ShippingLabel]) -> Iterator[list[ShippingLabel]]:
 
 def ask(slip: DepositSlip, labels: Sequence[ShippingLabel], ends_at: float) -> list[DepositSlip]:
     """Ask the carrier, and keep what it answers; return the refused row of the parcels that are left out, if any."""
+    if ShippingLabel.objects.filter(id__in=slip.label_ids, pdf_removed_at__isnull=False).exists():
+        save_answer(slip, refusal=gettext("The PDF of one of these labels was removed meanwhile."))
+        return []
     try:
         with conversation_about(slip, Service.DEPOSIT_SLIPS) as talk:
             made, wrong = ask_without_wrong(slip.tracking_numbers, talk, ends_at)
@@ -95,6 +101,7 @@ def ask(slip: DepositSlip, labels: Sequence[ShippingLabel], ends_at: float) -> l
     listed = {"label_ids": slip.label_ids, "tracking_numbers": slip.tracking_numbers}
     save_answer(slip, **listed, number=made.number, published_at=made.published_at, pdf=made.pdf)
     for refused in rest:
+        refused.refusal = REFUSAL.left if slip.pdf_removed_at else refused.refusal
         with_db_retry(refused.save)
     record(Action.ADDED, slip, number=made.number, parcels=len(slip.tracking_numbers))
     with suppress(storage.StorageError):  # opening it stores it later
@@ -136,10 +143,17 @@ def leave_out(slip: DepositSlip, labels: Sequence[ShippingLabel], wrong: dict[st
 
 
 def save_answer(slip: DepositSlip, **answer: object) -> None:
-    """Write the carrier's answer to the row, which exists: a slip can't be fetched again."""
+    """Write the carrier's answer to the row, which exists: a slip can't be fetched again.
+
+    Its PDF and the carrier's words are left out where a label's PDF was removed meanwhile.
+    """
+    row = DepositSlip.objects.filter(id=slip.id)
+    if not with_db_retry(lambda: row.filter(pdf_removed_at=None).update(**answer)):
+        refusal = REFUSAL.left if answer.get("refusal") else ""
+        answer |= {"pdf": None, "refusal": refusal, "pdf_removed_at": clock.now()}
+        with_db_retry(lambda: row.update(**answer))
     for name, value in answer.items():
         setattr(slip, name, value)
-    with_db_retry(lambda: DepositSlip.objects.filter(id=slip.id).update(**answer))
     logger.info("deposit slip asked for", extra={"slip": slip.id, "state": slip.state})
 
 
@@ -147,11 +161,16 @@ def store(slip: DepositSlip) -> None:
     """Move the PDF from the row to the storage. Raise StorageError."""
     if slip.pdf is not None:
         storage.write(slip.pdf_key, bytes(slip.pdf))
-        DepositSlip.objects.filter(id=slip.id).update(pdf=None)
+        if not DepositSlip.objects.filter(id=slip.id, pdf_removed_at=None).update(pdf=None):
+            storage.delete(slip.pdf_key)
 
 
 def remove_pdfs(label: ShippingLabel) -> None:
-    """Remove the PDFs of all slips that list a label: they show its recipient. Raise StorageError."""
-    for slip in DepositSlip.objects.with_pdf().listing(label.id).defer("pdf"):
+    """Remove the PDFs of all slips that list a label: they show its recipient. Raise StorageError.
+
+    One that is still asked for, or being stored, is not kept.
+    """
+    for slip in DepositSlip.objects.listing(label.id).filter(pdf_removed_at=None).defer("pdf"):
         storage.delete(slip.pdf_key)
         DepositSlip.objects.filter(id=slip.id).update(pdf=None, pdf_removed_at=clock.now())
+        storage.delete(slip.pdf_key)

@@ -23,9 +23,6 @@ class DepositSlipQuerySet(ForShop):
         """Find the slips that list any of these labels."""
         return self.listing_any_of("label_ids", label_ids)
 
-    def with_pdf(self) -> Self:
-        return self.exclude(number="").filter(pdf_removed_at=None)
-
 
 class DepositSlip(models.Model):
     """A deposit slip: its row is committed before the carrier is asked, and its PDF kept before anything can fail."""

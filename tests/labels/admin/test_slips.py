@@ -3,14 +3,18 @@
 import csv
 import io
 from collections.abc import Sequence
+from pkgutil import resolve_name
+from typing import Any
 
 import pytest
 from django.test import Client
 
+from carriers.errors import CredentialsRejected
 from labels.models import DepositSlip, ShippingLabel
 from labels.pdfs import storage
 from labels.pdfs.storage import StorageError
 from labels.personal_data import erasure
+from labels.personal_data.columns import REFUSAL
 from labels.slips import making
 from shops.staff.audit.models import AuditEntry
 from shops.staff.audit.recording import customer_digests
@@ -193,6 +197,47 @@ def test_with_its_labels_pdf_a_slips_goes_too(buyer: Caller, packer: Client) -> 
     (slip,) = slips()
     assert (slip.has_pdf, storage.read(slip.pdf_key)) == (False, None)
     assert "Removed, as labels" in packer.get(f"{SLIPS}{slip.id}/change/").text
+
+
+@pytest.mark.parametrize("place", ["carriers.beta.client.Beta.deposit_slip", "labels.slips.making.store"])
+def test_no_pdf_is_kept_of_a_slip_whose_labels_pdf_goes_meanwhile(
+    buyer: Caller, packer: Client, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    label = bought(buyer)
+    act = resolve_name(place)
+
+    def late(*arguments: Any) -> Any:
+        erasure.remove_pdf(label)
+        return act(*arguments)
+
+    monkeypatch.setattr(place, late)
+    ask(packer, label)
+    (slip,) = slips()
+    assert slip.number
+    assert (slip.has_pdf, slip.pdf, storage.read(slip.pdf_key)) == (False, None, None)
+
+
+def test_a_refusal_that_comes_after_the_erasure_is_not_kept(
+    buyer: Caller, packer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        erasure.remove_pdf(label)
+        raise CredentialsRejected("beta", "of Grünwald")
+
+    label = bought(buyer)
+    monkeypatch.setattr("carriers.beta.client.Beta.deposit_slip", refused)
+    ask(packer, label)
+    assert slips()[0].refusal == REFUSAL.left
+
+
+def test_a_label_whose_pdf_was_removed_is_on_no_slip(buyer: Caller, packer: Client) -> None:
+    label = bought(buyer)
+    erasure.remove_pdf(label)
+    assert "has no PDF any more" in ask(packer, label).text
+    read_before = ShippingLabel.objects.get(id=label.id)
+    read_before.pdf_removed_at = None
+    making.make([read_before], asked_by="packer")
+    assert [slip.state for slip in slips()] == ["refused"]
 
 
 def test_a_contract_that_is_gone_or_unreadable_is_said(buyer: Caller, packer: Client) -> None:
