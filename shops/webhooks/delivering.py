@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import datetime, timedelta
 from time import sleep
+from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from shops.db import bulk, clock
 from shops.webhooks import endpoints
@@ -83,8 +84,10 @@ def record(outcomes: Iterable[Outcome]) -> None:
         return
     with transaction.atomic():
         now = clock.now()
-        # In order, so that two processes do not deadlock.
-        rows = queued().filter(id__in=[row_id for row_id, _ in by_lease]).order_by("id").select_for_update()
+        ids = [row_id for row_id, _ in by_lease]
+        # In order, so that nobody deadlocks, with those that `release_next` writes to.
+        concerned = [*ids, *following(ids).exclude(next=None).values_list("next", flat=True)]
+        rows = queued().filter(id__in=concerned).order_by("id").select_for_update()
         ended = {row: by_lease[lease] for row in rows if (lease := (row.id, row.leased_until)) in by_lease}
         for row, outcome in ended.items():
             end_attempt(row, outcome, now)
@@ -110,11 +113,15 @@ def end_attempt(row: WebhookDelivery, outcome: Outcome, now: datetime) -> None:
 
 def release_next(outcomes: Iterable[Outcome], now: datetime) -> None:
     """Make the next row of each subject due whose first is over: `claims` may have put it off."""
+    over = following([each.claim.delivery.id for each in outcomes]).exclude(state=DeliveryState.QUEUED)
+    queued().filter(id__in=over.values("next")).update(due_at=now)
+
+
+def following(ids: Iterable[int]) -> QuerySet[Any, Any]:
+    """Annotate rows with the `next` one of their endpoint and subject."""
     behind = queued().filter(endpoint=OuterRef("endpoint"), subject=OuterRef("subject"), id__gt=OuterRef("id"))
-    over = WebhookDelivery.objects.filter(id__in=[each.claim.delivery.id for each in outcomes])
-    over = over.exclude(state=DeliveryState.QUEUED)
-    following = over.annotate(next=Subquery(behind.order_by("id").values("id")[:1])).values("next")
-    queued().filter(id__in=following.order_by()).update(due_at=now)
+    rows: Any = WebhookDelivery.objects.filter(id__in=ids).order_by()
+    return rows.annotate(next=Subquery(behind.order_by("id").values("id")[:1]))
 
 
 def at_current_urls(outcomes: Sequence[Outcome]) -> list[Outcome]:

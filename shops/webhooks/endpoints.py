@@ -80,7 +80,7 @@ def revoke(endpoint: WebhookEndpoint) -> bool:
 def end_deliveries() -> None:
     """End what is queued for revoked endpoints: a transaction that had read one before may have queued more since."""
     queued = WebhookDelivery.objects.queued().filter(endpoint__revoked_at__isnull=False)
-    queued.update(state=DeliveryState.DEAD, leased_until=None, last_reason=REVOKED)
+    queued.update_in_order(state=DeliveryState.DEAD, leased_until=None, last_reason=REVOKED)
 
 
 def disable(endpoint_id: str, reason: str) -> None:

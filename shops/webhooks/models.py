@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Count, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce, Now
 
 from shops.contracts import encryption
 from shops.db import clock
+from shops.db.bulk import batches
 from shops.db.fields import JSONTextField, KeyField, new_id
 from shops.db.querysets import ForShop
 from shops.webhooks.public_addresses import MAX_URL_LENGTH
@@ -219,7 +220,17 @@ class WebhookDeliveryQuerySet(ForShop):
         What is queued already is due at once.
         """
         idle = self.filter(endpoint__revoked_at=None).exclude(leased_until__gt=clock.Now())
-        return idle.update(state=DeliveryState.QUEUED, attempts=0, due_at=clock.Now())
+        return idle.update_in_order(state=DeliveryState.QUEUED, attempts=0, due_at=clock.Now())
+
+    def update_in_order(self, **values: Any) -> int:
+        """Update many, by short transactions that lock them by their ids: so that none deadlocks. Return how many."""
+        count = 0
+        for ids in batches(list(self.order_by().values_list("id", flat=True))):
+            with transaction.atomic():
+                locked = self.filter(id__in=ids).order_by("id").select_for_update(of=("self",))
+                chosen = list(locked.values_list("id", flat=True))
+                count += WebhookDelivery.objects.filter(id__in=chosen).update(**values)
+        return count
 
 
 class WebhookDelivery(models.Model):

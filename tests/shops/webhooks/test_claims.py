@@ -1,7 +1,9 @@
 """Claims: fair between endpoints, within limits over all processes, and only the first row of a subject."""
 
 from collections import Counter
+from concurrent.futures import wait
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.db import connection, transaction
@@ -172,3 +174,28 @@ def test_processes_that_claim_at_once_share_the_rows_and_keep_the_limits() -> No
     claimed = [each for of_one in found for each in of_one]
     assert len({each.delivery.id for each in claimed}) == len(claimed)
     assert by_endpoint(claimed) == {each.id: claims.MAX_FOR_ENDPOINT for each in made}
+
+
+@pytest.mark.real_services
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("act", ["replay", "revoke", "record"])
+def test_many_rows_are_locked_by_their_ids_so_that_nobody_deadlocks(act: str) -> None:
+    endpoint = add(ShopFactory(), 0)
+    for subject in ("label-1", "label-1", "label-2"):
+        tell_label(endpoint.shop_id, subject)
+    first, second, last = WebhookDelivery.objects.order_by("id")
+    WebhookDelivery.objects.filter(id=first.id).update(due_at=first.due_at)  # is stored behind the others now
+    outcomes = [Outcome(each, 200, "", 0.1) for each in claim(3)] if act == "record" else []
+    held = second if act == "record" else first
+    acts = {
+        "replay": WebhookDelivery.objects.filter(endpoint=endpoint).replay,
+        "revoke": partial(endpoints.revoke, endpoint),
+        "record": partial(delivering.record, outcomes),
+    }
+    with Threads(1) as pool:
+        with transaction.atomic():
+            WebhookDelivery.objects.select_for_update().get(id=held.id)
+            waiting = pool.submit(acts[act])
+            assert wait([waiting], timeout=1).not_done
+            assert WebhookDelivery.objects.select_for_update(nowait=True).get(id=last.id)
+        waiting.result(WAIT_TIMEOUT_S)
