@@ -55,10 +55,12 @@ class Customer:
         follow(shop_id, parcels, labels)
         return cls(shop_id, email, sorted(parcels), sorted(labels))
 
-    def counts(self) -> list[str]:
-        """Count what would be erased; raise CustomerError if it can't be yet."""
+    def counts(self, pdfs_before: int = 0) -> list[str]:
+        """Count what would be erased; raise CustomerError if it can't be yet, or not all of it any more."""
         if waiting := label_erasure.not_over(self.labels):
             text = gettext("nothing was changed: settle or decide these labels first: {labels}")
+            if pdfs_before:
+                text = gettext("only some PDFs were removed: settle or decide these labels first: {labels}")
             raise CustomerError(text.format(labels=", ".join(waiting)))
         return lines(len(self.parcels), len(self.labels), len(list(label_erasure.with_pdf(self.labels))))
 
@@ -76,11 +78,13 @@ class Customer:
         with transaction.atomic():
             lock_imports(self.shop_id)
         latest = self.find(self.shop_id, self.email)
-        latest.counts()
+        latest.counts(pdfs_before)
         try:
             erasures.note(self.shop_id, {*latest.parcels, *latest.labels})
         except StorageError as error:
             text = gettext("the storage can't be reached ({error}): nothing was changed; run it again")
+            if pdfs_before:
+                text = gettext("the storage can't be reached ({error}): only some PDFs were removed; run it again")
             raise CustomerError(text.format(error=error)) from None
         return latest.remove(pdfs_before)
 

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from labels.admin.actions import SelectedLabels
 from labels.models import DepositSlip, ShippingLabel
@@ -57,12 +57,21 @@ def report(request: HttpRequest, slips: list[DepositSlip], count: int) -> None:
     for slip in slips:
         facts = {"shop": slip.shop, "number": slip.number, "listed": len(slip.label_ids), "refusal": slip.refusal}
         if slip.number:
-            messages.success(request, gettext("{shop}: slip {number} lists {listed} labels.").format(**facts))
+            text = ngettext(
+                "{shop}: slip {number} lists {listed} label.",
+                "{shop}: slip {number} lists {listed} labels.",
+                len(slip.label_ids),
+            )
+            messages.success(request, text.format(**facts))
         else:
             messages.error(request, gettext("{shop}: no slip. {refusal}").format(**facts))
     if left := count - len({label_id for slip in slips for label_id in slip.label_ids}):
-        text = gettext("{left} labels were not asked for any more: select them again.").format(left=left)
-        messages.error(request, text)
+        text = ngettext(
+            "{left} label was not asked for any more: select it again.",
+            "{left} labels were not asked for any more: select them again.",
+            left,
+        )
+        messages.error(request, text.format(left=left))
 
 
 @admin.register(DepositSlip)

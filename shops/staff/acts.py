@@ -132,8 +132,8 @@ class ActingAdmin(ConcealingAdmin[Row]):
         for row in rows:
             left_out[gettext(why) if (why := question.why_not(row)) else ""].append(row)
         if not (concerned := left_out.pop("", [])):
-            if left_out:
-                messages.warning(request, question.none.format(reason="; ".join(left_out)))
+            gone = gettext("Nothing was done: what was chosen is no longer in this list.")
+            messages.warning(request, question.none.format(reason="; ".join(left_out)) if left_out else gone)
             return None
         is_sent = "is_confirmed" in request.POST
         form = question.form(request.POST if is_sent else None) if question.form else None

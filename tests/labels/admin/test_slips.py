@@ -105,11 +105,11 @@ def test_a_slip_is_made_without_the_parcels_that_the_carrier_refuses(buyer: Call
     assert (made.state, made.label_ids, made.tracking_numbers) == ("made", [good.id], good.tracking_numbers)
     assert (refused.state, sorted(refused.label_ids)) == ("refused", sorted(each.id for each in strange))
     assert sorted(refused.tracking_numbers) == ["6A00000000017", "6A00000000018"]
-    assert f"slip {made.number} lists 1 labels" in page.text
+    assert f"slip {made.number} lists 1 label." in page.text
     for number in refused.tracking_numbers:
         assert f"does not know the parcel {number}" in refused.refusal
         assert f"does not know the parcel {number}" in page.text
-    assert "were not asked for any more" not in page.text
+    assert "not asked for any more" not in page.text
 
 
 def test_a_label_of_which_one_parcel_is_refused_is_on_both(buyer: Caller, packer: Client) -> None:
@@ -121,7 +121,7 @@ def test_a_label_of_which_one_parcel_is_refused_is_on_both(buyer: Caller, packer
     made, refused = slips()
     assert (made.tracking_numbers, refused.tracking_numbers) == ([own], ["6A00000000017"])
     assert made.label_ids == refused.label_ids == [label.id]
-    assert "were not asked for any more" not in page.text
+    assert "not asked for any more" not in page.text
 
 
 def test_a_slip_of_refused_parcels_only_is_refused_and_asked_for_once_for_each(buyer: Caller, packer: Client) -> None:
@@ -155,7 +155,7 @@ def test_a_carrier_that_is_down_is_not_asked_again_for_the_next_contract(
     sandbox.arm("html503", operation="generateBordereauByParcelsNumbers")
     page = ask(packer, *labels)
     assert [slip.state for slip in slips()] == ["refused"]
-    assert "1 labels were not asked for any more" in page.text
+    assert "1 label was not asked for any more: select it again." in page.text
 
 
 def test_the_row_is_there_before_the_call_and_open_where_no_answer_came(

@@ -158,6 +158,12 @@ def test_the_question_names_what_it_leaves_out(staff: Client, endpoint: WebhookE
     assert "endpoints were revoked before" in act(staff, "revoke", other)
 
 
+def test_who_acts_on_rows_that_have_left_the_list_is_told_so(staff: Client, endpoint: WebhookEndpoint) -> None:
+    data = {"action": "revoke", "_selected_action": endpoint.id}
+    page = staff.post(f"{ENDPOINTS}?state=disabled", data, follow=True).text  # it was enabled meanwhile
+    assert "Nothing was done: what was chosen is no longer in this list." in page
+
+
 def test_what_can_not_be_logged_is_not_done(
     staff: Client, endpoint: WebhookEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
