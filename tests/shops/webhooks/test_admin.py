@@ -113,6 +113,7 @@ def test_a_rotation_is_confirmed_shows_the_new_secret_once_and_logs_by_whom(
     assert secret_of(endpoint) != before
     assert secret_of(endpoint) in page
     assert before not in page
+    assert "history.replaceState(null, '')" in page  # so loading it again is a GET, which rotates nothing
     assert note() == "Secret rotated."
 
 
