@@ -11,7 +11,7 @@ from time import sleep
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, Subquery
 
 from shops.db import bulk, clock
 from shops.webhooks import endpoints
@@ -86,7 +86,7 @@ def record(outcomes: Iterable[Outcome]) -> None:
         now = clock.now()
         ids = [row_id for row_id, _ in by_lease]
         # In order, so that nobody deadlocks, with those that `release_next` writes to.
-        concerned = [*ids, *following(ids).exclude(next=None).values_list("next", flat=True)]
+        concerned = [*ids, *following(ids).values_list("next", flat=True)]
         rows = queued().filter(id__in=concerned).order_by("id").select_for_update()
         ended = {row: by_lease[lease] for row in rows if (lease := (row.id, row.leased_until)) in by_lease}
         for row, outcome in ended.items():
@@ -117,10 +117,10 @@ def release_next(outcomes: Iterable[Outcome], now: datetime) -> None:
     queued().filter(id__in=over.values("next")).update(due_at=now)
 
 
-def following(ids: Iterable[int]) -> QuerySet[Any, Any]:
+def following(ids: Iterable[int]) -> Any:
     """Annotate rows with the `next` one of their endpoint and subject."""
     behind = queued().filter(endpoint=OuterRef("endpoint"), subject=OuterRef("subject"), id__gt=OuterRef("id"))
-    rows: Any = WebhookDelivery.objects.filter(id__in=ids).order_by()
+    rows = WebhookDelivery.objects.filter(id__in=ids).order_by()
     return rows.annotate(next=Subquery(behind.order_by("id").values("id")[:1]))
 
 

@@ -1,9 +1,10 @@
 """Claims: fair between endpoints, within limits over all processes, and only the first row of a subject."""
 
 from collections import Counter
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -187,7 +188,7 @@ def test_many_rows_are_locked_by_their_ids_so_that_nobody_deadlocks(act: str) ->
     WebhookDelivery.objects.filter(id=first.id).update(due_at=first.due_at)  # is stored behind the others now
     outcomes = [Outcome(each, 200, "", 0.1) for each in claim(3)] if act == "record" else []
     held = second if act == "record" else first
-    acts = {
+    acts: dict[str, Any] = {
         "replay": WebhookDelivery.objects.filter(endpoint=endpoint).replay,
         "revoke": partial(endpoints.revoke, endpoint),
         "record": partial(delivering.record, outcomes),
@@ -195,7 +196,7 @@ def test_many_rows_are_locked_by_their_ids_so_that_nobody_deadlocks(act: str) ->
     with Threads(1) as pool:
         with transaction.atomic():
             WebhookDelivery.objects.select_for_update().get(id=held.id)
-            waiting = pool.submit(acts[act])
+            waiting: Future[Any] = pool.submit(acts[act])
             assert wait([waiting], timeout=1).not_done
             assert WebhookDelivery.objects.select_for_update(nowait=True).get(id=last.id)
         waiting.result(WAIT_TIMEOUT_S)
