@@ -20,7 +20,7 @@ from carriers.sandbox.data import EU_TERRITORY, FRANCE, PARIS, is_postal_code_of
 Fields = dict[str, str]
 RELAY_EUROPE = "49"
 LAST_HOUR = 23
-EMPTY, WRONG_LENGTH, INVALID, NOT_A_NUMBER, NOT_FOUND = 31, 32, 33, 34, 35
+EMPTY, WRONG_LENGTH, INVALID, NOT_A_NUMBER, NOT_FOUND, NOT_ROUTED = 31, 32, 33, 34, 35, 38
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,9 @@ def validate_shipment(shipment: Shipment) -> None:
     for prefix in ("shipper", "customer", "recipient"):
         for block in shipment.structures[f"{prefix}Value"]:
             fits = _is_postal_code(block[f"{prefix}Country"], block[f"{prefix}ZipCode"])
-            require(fits, 38, f"{prefix}Country and {prefix}ZipCode do not fit")
+            # Routing is to the recipient: the others' places are values as any.
+            code = NOT_ROUTED if prefix == "recipient" else INVALID
+            require(fits, code, f"{prefix}ZipCode does not fit {prefix}Country")
     for ref, skybill in zip(shipment.refs, shipment.skybills, strict=True):
         _validate_parcel(shipment.one("recipientValue"), ref, skybill)
 

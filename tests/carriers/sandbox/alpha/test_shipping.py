@@ -102,6 +102,7 @@ OVERSEAS_RELAY = {**RELAY, **to("RE", "97400")}
         {f"{RECIPIENT}.recipientPreAlert": "22", f"{RECIPIENT}.recipientEmail": "marie.curie@example.com"},
         # As the carrier's own modules send numbers.
         *({f"{RECIPIENT}.recipientPhone": phone} for phone in ("06.01.02.03.04", "06-01-02-03-04")),
+        {f"{SKYBILL}.latitude": "48.85", f"{SKYBILL}.longitude": "-2.35"},
         {f"{SKYBILL}.codValue": "0", f"{SKYBILL}.codCurrency": "EUR"},
         {f"{SKYBILL}.insuredValue": "0", f"{SKYBILL}.insuredCurrency": "EUR"},
         {f"{SKYBILL}.insuredValue": "2000000", f"{SKYBILL}.insuredCurrency": "EUR"},

@@ -82,11 +82,13 @@ TWO_DAYS_AGO = (datetime.now(PARIS) - timedelta(days=2)).strftime("%Y-%m-%dT%H:%
         ("32", "recipientRef", {f"{REF}.recipientRef": "x" * 36}),
         ("32", "customerSkybillNumber", {f"{REF}.customerSkybillNumber": "x" * 16}),
         ("32", "content1", {f"{SKYBILL}.content1": "x" * 46}),
+        ("32", "service", {f"{SKYBILL}.service": "1234"}),
+        ("32", "productCode", {f"{SKYBILL}.productCode": "001"}),
         # Numbers.
         ("34", "accountNumber", {"headerValue.accountNumber": "1234567A"}),
         ("34", "password", {"password": "secret"}),
         ("34", "shipperPreAlert", {f"{SHIPPER}.shipperPreAlert": "no"}),
-        ("34", "service", {f"{SKYBILL}.service": "1234"}),
+        ("34", "service", {f"{SKYBILL}.service": "six"}),
         ("34", "weight", {f"{SKYBILL}.weight": "1,25"}),
         ("34", "shipHour", {f"{SKYBILL}.shipHour": "noon"}),
         ("34", "codValue", {f"{SKYBILL}.codValue": "1.5"}),
@@ -178,7 +180,9 @@ TWO_DAYS_AGO = (datetime.now(PARIS) - timedelta(days=2)).strftime("%Y-%m-%dT%H:%
         ("38", "recipient", to("FR", "97400")),
         ("38", "recipient", to("FR", "1234")),
         ("38", "recipient", {**product("44", "0"), **to("DE", "1234")}),
-        ("38", "shipper", {f"{SHIPPER}.shipperZipCode": "98000"}),
+        # The routing code is of the recipient's place alone: another one's postal code is a malformed value.
+        ("33", "shipperZipCode", {f"{SHIPPER}.shipperZipCode": "98000"}),
+        ("33", "customerZipCode", {"customerValue.customerZipCode": "98000"}),
         # Credentials.
         ("30", "contract", {"password": "000000"}),
         ("30", "contract", {"headerValue.accountNumber": "12000030"}),
