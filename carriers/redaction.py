@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import chain
 from typing import Final
 
 from anyascii import anyascii
@@ -47,6 +48,14 @@ class Redactor:
         masked = self._secrets.sub(_MASK, " ".join(spaced.split()))
         return masked if len(masked) <= MAX_TEXT_LENGTH else masked[: MAX_TEXT_LENGTH - 1].rstrip() + "…"
 
+    def without_echoes(self, raw: str) -> str:
+        """Return a text for its meaning, not to be shown: without the order's values, or parts of them in a row.
+
+        A single word that it has in common with a longer value is the carrier's own.
+        """
+        values = {value for party in self._parties for value in _values(party) if value}
+        return re.sub("|".join(map(_echo, values)) or r"(?!)", _MASK, raw, flags=re.IGNORECASE)
+
     def code(self, raw: str) -> str:
         """Return an error code, empty if it is too long to be one."""
         return self.text(raw) if len(raw) <= _MAX_CODE_LENGTH else ""
@@ -56,9 +65,13 @@ def _visible(char: str) -> str:
     return " " if unicodedata.category(char)[0] in "CZ" else char
 
 
+def _values(party: Party) -> Iterator[str]:
+    yield from (party.company, party.address1, party.address2, party.city, party.person)
+    yield from (party.first_name, party.last_name, party.zip_code, party.phone, party.email)
+
+
 def _personal(party: Party) -> Iterator[str]:
-    lines = (party.company, party.address1, party.address2, party.city, party.person)
-    for value in (*lines, party.first_name, party.last_name, party.zip_code, party.phone, party.email):
+    for value in _values(party):
         yield from _spelled(value)
     # The carrier may write a phone number in its national form.
     yield party.phone[-9:]
@@ -68,6 +81,13 @@ def _personal(party: Party) -> Iterator[str]:
 def _spelled(value: str) -> Iterator[str]:
     for spelling in {value, anyascii(value), to_ascii(value)}:  # the last is what alpha is sent
         yield from (spelling, *_WORD.findall(spelling))
+
+
+def _echo(value: str) -> str:
+    """Match two or more words of a value in a row, with any symbols between them; of a single word that one."""
+    own, *spelled = (re.findall(r"\w+", spelling) for spelling in (value, anyascii(value), to_ascii(value)))
+    word = rf"\b(?:{'|'.join({*own, *chain(*spelled)})})\b"
+    return rf"{word}(?:\W+{word})+" if len(own) > 1 else word if own else r"(?!)"
 
 
 def _pattern(value: str) -> str:

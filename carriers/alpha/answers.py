@@ -64,7 +64,8 @@ def check_code(result: Element, request: Request, refusals: Refusals = REFUSALS,
     if is_label:
         raise UnreadableError("the answer has both an error code and a parcel")
     text = soap.text(result, "errorMessage")[:MAX_TEXT_LENGTH]
-    shown, refusal = _shown(text, request.redactor), refusal_of(code, text, request.redactor.text(text), refusals)
+    shown, meant = _shown(text, request.redactor), request.redactor.without_echoes(text)
+    refusal = refusal_of(code, text, meant, refusals)
     if refusal is None:
         # A single request may have caused it, so it does not count towards the circuit breaker.
         problem = f"the error code {code} is not documented"

@@ -34,7 +34,7 @@ _FIELD: Final = re.compile(rf"\b({'|'.join(FIELDS)})\b")
 def refusal_of(code: str, text: str, masked: str, refusals: Refusals = REFUSALS) -> Refusal | None:
     """Return the meaning of a code, None for an undocumented one.
 
-    In `masked` are the order's own words masked: a street is no reason. Those that name wrong credentials are the
+    In `masked` are the order's own values masked: a street is no reason. Words that name wrong credentials are the
     carrier's own, whatever a customer is called.
     """
     is_about_a_value = any(name != PRODUCT for name in _FIELD.findall(masked))

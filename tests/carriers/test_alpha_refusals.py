@@ -10,6 +10,7 @@ from carriers.errors import (
     CarrierUnavailable,
     CredentialsRejected,
     OutcomeUnknown,
+    ProductNotInContract,
     RequestRejected,
 )
 from carriers.sandbox.server import SandboxServer
@@ -78,6 +79,23 @@ def test_a_street_that_is_echoed_decides_nothing(serve: Serve, street: str) -> N
         client("alpha", server.url).create_label(shipment(recipient={"address1": street}), ALPHA)
     assert type(caught.value) is RequestRejected
     assert caught.value.code == "ALPHA_REQUEST_REJECTED"
+
+
+def test_a_street_that_is_echoed_in_part_decides_nothing(serve: Serve) -> None:
+    server = serve(always(alpha_refusal(33, "invalid data: 12 RUE DU CONTRAT SOC")))
+    with pytest.raises(RequestRejected) as caught:
+        client("alpha", server.url).create_label(shipment(recipient={"address1": "12 rue du Contrat Social"}), ALPHA)
+    assert type(caught.value) is RequestRejected
+
+
+@pytest.mark.parametrize("text", ["Product not allowed", "This contract may not make labels", "Produits non autorises"])
+@pytest.mark.parametrize("words", ["Product Studio", "Les Produits du Terroir", "Social Contract SARL"])
+def test_single_words_of_an_order_hide_no_refusal_of_the_product(serve: Serve, words: str, text: str) -> None:
+    server = serve(always(alpha_refusal(33, text)))
+    changed = {"company": words, "address1": words, "address2": "-"}
+    with pytest.raises(ProductNotInContract) as caught:
+        client("alpha", server.url).create_label(shipment(recipient=changed), ALPHA)
+    assert caught.value.field == "productCode"
 
 
 @pytest.mark.parametrize("text", ["Invalid accesColis  account\nnumber", "Invalid identWebPro password"])
