@@ -33,7 +33,7 @@ from tests.carriers.sandbox.control import arm
 from tests.carriers.support.broken_answers import ALPHA, BETA, FLOODS, QUICK, SLOW
 from tests.carriers.support.measured_buyer import UNARMED
 from tests.carriers.support.sandbox import CREATE_PATHS, bought, linked, received, sandbox_clients
-from tests.carriers.support.servers import LABEL, Play, always, serving
+from tests.carriers.support.servers import LABEL, Play, always, http, once, serving
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 from tests.support.waiting import until
 
@@ -166,6 +166,13 @@ def test_an_answer_without_a_pdf_names_its_numbers(carrier: str, fault: dict[str
 def test_too_many_tags_are_refused_before_a_tree_is_built(fault: str, problem: str) -> None:
     error, _, _ = buy("alpha", ALPHA[fault], UNHURRIED)
     assert error.detail == problem
+
+
+def test_a_redirect_is_not_followed(serve: Serve) -> None:
+    target = serve(always(LABEL["alpha"]))
+    error, _, _ = buy("alpha", once(http(b"", 307, headers=f"Location: {target.url}/\r\n")), UNHURRIED)
+    assert error.http_status == 307
+    assert target.connections == 0
 
 
 def test_every_fault_of_the_sandbox_has_an_outcome() -> None:

@@ -208,6 +208,16 @@ def test_the_headers_are_the_protocols(serve: Serve) -> None:
     assert "Cookie" not in head
 
 
+def test_an_api_key_takes_the_place_of_contract_and_password(serve: Serve) -> None:
+    server = serve(always(*answers("beta", 1)))
+    credentials = type(CREDENTIALS["beta"])(api_key="k-123")
+    client("beta", f"{server.url}/base/").create_label(shipment("beta"), credentials)
+    head, _, body = server.requests[0].partition(b"\r\n\r\n")
+    assert head.startswith(b"POST /base/generateLabel HTTP/1.1\r\n")
+    assert b"apiKey: k-123" in head
+    assert not {"contractNumber", "password"} & set(json.loads(body))
+
+
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("code", PRODUCTS)
 def test_every_product_is_bought_and_stands_in_the_ledger(

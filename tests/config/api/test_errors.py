@@ -82,6 +82,14 @@ def test_an_unexpected_failure_tells_nothing(
     assert response.get("RateLimit", "").startswith('"shop";') == is_in_view
 
 
+def test_an_unexpected_failure_is_logged_with_its_request(own: Caller, caplog: pytest.LogCaptureFixture) -> None:
+    with broken_database():
+        own.get(PARCELS + "N1")
+    record = next(record for record in caplog.records if record.name == "service.errors")
+    assert record.levelname == "ERROR"
+    assert record.exc_info
+
+
 @pytest.mark.parametrize("host", ["evil.example", "a b", "", "testserver:port", "[::1", "testserver@evil.example"])
 @pytest.mark.parametrize("path", [PARCELS + "N1", SEARCH, "/public/unknown"])
 def test_a_host_that_is_not_served_is_400(host: str, debug: None, path: str, own: Caller, settings: Settings) -> None:

@@ -183,6 +183,21 @@ def test_the_command_resets_a_factor(ada: Staff) -> None:
         call("reset_second_factor", "nobody")
 
 
+def test_staff_who_may_change_users_reset_a_factor_but_no_superusers(ada: Staff) -> None:
+    colleague = Staff("bob", is_superuser=False).with_app()
+    clerks = [logged_in("change_user", "view_user", name=name) for name in ("clerk", "carol")]
+    viewer = logged_in("view_user", name="viewer")
+    selected = {"action": "reset_second_factor", "_selected_action": [ada.user.pk, colleague.user.pk]}
+    viewer.post("/admin/auth/user/", selected)
+    assert factors.has_factor(colleague.user)
+    for clerk in clerks:
+        clerk.post("/admin/auth/user/", selected)
+    assert not factors.has_factor(colleague.user)
+    assert factors.has_factor(ada.user)
+    history = clerks[0].get(f"/admin/auth/user/{colleague.user.pk}/history/").text
+    assert "Second factor reset" in history
+
+
 def test_the_list_of_users_shows_who_has_a_factor(ada: Staff) -> None:
     Staff("bob")
     ada.log_in()
