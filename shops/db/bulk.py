@@ -24,7 +24,7 @@ from django.db.models.base import ModelState
 from django.db.models.sql import UpdateQuery
 
 from shops.db import clock
-from shops.db.fields import JSONTextField, json_text
+from shops.db.fields import JSONTextField
 from shops.db.prepared import Read, argument, bound, send
 
 AnyModel = TypeVar("AnyModel", bound=Model)
@@ -38,10 +38,11 @@ PLAIN = (CharField, IntegerField, BooleanField, ForeignKey)
 
 
 class Layout(NamedTuple):
-    """The columns of a model, the function that reads them, and the functions of those not stored as they are."""
+    """The columns of a model, the function that reads them, and which are not stored as they are: JSON, and others."""
 
     columns: tuple[str, ...]
     values: Callable[[Model], tuple[Any, ...]]
+    json: list[int]
     prepared: list[tuple[int, Prepare]]
 
 
@@ -50,8 +51,10 @@ def layout(model: type[Model], names: tuple[str, ...] = ()) -> Layout:
     """Return the layout of the named fields, or of all that are written."""
     own: list[Any] = [field for field in model._meta.concrete_fields if is_written(field)]
     fields = [field for field in own if not names or field.name in names]
-    prepared = [(place, preparation(field)) for place, field in enumerate(fields) if not is_plain(field)]
-    return Layout(tuple(field.column for field in fields), attrgetter(*(field.attname for field in fields)), prepared)
+    json = [place for place, field in enumerate(fields) if is_json_text(field)]
+    prepared = [(at, preparation(field)) for at, field in enumerate(fields) if not (at in json or is_plain(field))]
+    columns, values = tuple(field.column for field in fields), attrgetter(*(field.attname for field in fields))
+    return Layout(columns, values, json, prepared)
 
 
 def is_written(field: Any) -> bool:
@@ -66,9 +69,11 @@ def is_plain(field: Any) -> bool:
     return isinstance(field, PLAIN)
 
 
+def is_json_text(field: Any) -> bool:
+    return isinstance(field, JSONTextField) or (isinstance(field, JSONField) and connection.vendor == "postgresql")
+
+
 def preparation(field: Field[Any, Any]) -> Prepare:
-    if isinstance(field, JSONTextField) or (isinstance(field, JSONField) and connection.vendor == "postgresql"):
-        return lambda row: json_text(getattr(row, field.attname))
     return lambda row: field.get_db_prep_save(field.pre_save(row, add=True), connection)
 
 
@@ -76,6 +81,9 @@ def stored(row: Model, names: tuple[str, ...] = ()) -> list[Any]:
     """Return a row's values as they are stored, in the order of the columns."""
     layout_ = layout(type(row), names)
     values = list(layout_.values(row))
+    for place in layout_.json:
+        if values[place] is not None:
+            values[place] = orjson.dumps(values[place]).decode()
     for place, prepare in layout_.prepared:
         values[place] = prepare(row)
     return values

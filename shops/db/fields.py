@@ -74,11 +74,6 @@ class DatabaseTimeField(Time):
         return changed_at
 
 
-def json_text(value: Any) -> str | None:
-    """Return a value as compact JSON; null is none."""
-    return None if value is None else orjson.dumps(value).decode()
-
-
 class JSONTextField(LongText):
     """A JSON value stored as compact text with its keys in order, so that an answer can embed it unparsed.
 
@@ -92,7 +87,7 @@ class JSONTextField(LongText):
         return value
 
     def get_prep_value(self, value: Any) -> str | None:
-        return json_text(value)
+        return None if value is None else orjson.dumps(value).decode()
 
     def value_to_string(self, obj: models.Model) -> str:
         return orjson.dumps(self.value_from_object(obj)).decode()
