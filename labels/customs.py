@@ -11,8 +11,9 @@ from shops.api.serializer_fields import (
     IntegerField,
     ObjectSerializer,
     StringField,
+    TextField,
 )
-from shops.contracts.addresses import CountryField, TextField
+from shops.contracts.addresses import CountryField
 
 MAX_ITEMS = 50
 MAX_QUANTITY = 999

@@ -24,8 +24,8 @@ from labels.serializers import as_number
 from shops.api.errors.coded import CarrierFailedError
 from shops.api.field_faults import Fault
 from shops.api.query_fields import ChoiceParameter, QuerySerializer, WholeNumberParameter
-from shops.api.serializer_fields import DateField, StringField
-from shops.contracts.addresses import CountryField, TextField, address_of
+from shops.api.serializer_fields import DateField, StringField, TextField
+from shops.contracts.addresses import CountryField, address_of
 from shops.contracts.bulkhead import BulkheadFullError, bulkhead
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract

@@ -26,8 +26,9 @@ from shops.api.serializer_fields import (
     DateField,
     ObjectSerializer,
     StringField,
+    TextField,
 )
-from shops.contracts.addresses import AddressSerializer, EmailField, TextField
+from shops.contracts.addresses import AddressSerializer, EmailField
 from shops.webhooks.models import iso
 
 MAX_SIDE_CM = 300

@@ -57,6 +57,16 @@ class StringField(StrictField):
         return data
 
 
+class TextField(StringField):
+    """A string that is not blank."""
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        if not text.strip():
+            raise serializers.ValidationError("must not be empty.")
+        return text
+
+
 class CodeField(StringField):
     """A string of a given form, or an empty one where the field may be left out."""
 

@@ -15,7 +15,7 @@ from carriers.errors import Rejected
 from carriers.shipment import Party, PickupPoint
 from carriers.validation import SENDER
 from shops.api.field_faults import Fault, describe_faults
-from shops.api.serializer_fields import ObjectSerializer, StringField
+from shops.api.serializer_fields import ObjectSerializer, StringField, TextField
 from shops.contracts import phones
 
 # ISO 3166-1 alpha-2, all that are assigned.
@@ -32,16 +32,6 @@ COUNTRY_CODES = frozenset(
 ASCII_EMAIL = re.compile(r"[!-~]+@[A-Za-z0-9.-]+")
 
 MAX_PHONE_LENGTH = 100
-
-
-class TextField(StringField):
-    """A string that is not blank."""
-
-    def to_internal_value(self, data: Any) -> str:
-        text = super().to_internal_value(data)
-        if not text.strip():
-            raise serializers.ValidationError("must not be empty.")
-        return text
 
 
 class CountryField(StringField):

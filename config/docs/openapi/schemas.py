@@ -13,7 +13,7 @@ from parcels.models import TrackingStatus
 from parcels.serializers import StatusField, UrlField
 from shops.api import query_fields
 from shops.api import serializer_fields as fields
-from shops.contracts.addresses import COUNTRY_CODES, CountryField, TextField
+from shops.contracts.addresses import COUNTRY_CODES, CountryField
 
 Json = dict[str, Any]
 Field = serializers.Field[Any, Any, Any, Any]
@@ -136,7 +136,7 @@ def string_bounds(field: fields.StringField) -> Iterator[tuple[str, Any]]:
             yield "format", "uri"
         case fields.CodeField():
             yield "pattern", f"^{field.pattern.pattern}$" if field.required else f"^({field.pattern.pattern})?$"
-        case TextField():
+        case fields.TextField():
             yield "minLength", 1
             yield "pattern", r"\S"
         case _ if field.min_length:
