@@ -21,6 +21,7 @@ from typing import Any, Final
 
 import urllib3
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
+from urllib3.util import wait_for_write
 
 # Short enough to try another address within the deadline.
 CONNECT_TIMEOUT_S: Final = 5.0
@@ -126,14 +127,27 @@ class _BoundedSocket(socket.socket):
         current_exchange.get().receive(count)
         return count
 
-    def send(self, *args: Any, **kwargs: Any) -> int:
-        self._bound()
-        return super().send(*args, **kwargs)
+    def send(self, *args: Any) -> int:
+        """Send what there is room for, at once: nothing is waited for between the look at the clock and the call.
 
-    def sendall(self, *args: Any, **kwargs: Any) -> None:
-        # A plain socket has one timeout for all the data; with TLS each `send` sets its own.
-        self._bound()
-        super().sendall(*args, **kwargs)
+        A socket with a timeout waits for room first, and a process that is suspended there would send too late.
+        """
+        remaining_s = current_exchange.get().deadline.remaining_s
+        while True:
+            wait_for_write(self, remaining_s())
+            self.settimeout(0)
+            try:
+                remaining_s()
+                return super().send(*args)
+            except (BlockingIOError, ssl.SSLWantWriteError):
+                pass
+            finally:
+                self.settimeout(None)
+
+    def sendall(self, data: Any, *flags: int) -> None:
+        left = memoryview(data).cast("B")
+        while left:
+            left = left[self.send(left, *flags) :]
 
 
 class BoundedTLSSocket(_BoundedSocket, ssl.SSLSocket):
