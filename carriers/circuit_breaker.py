@@ -26,7 +26,8 @@ class CircuitBreaker:
     Failures in a row open it: those of several shops, or of calls that are no shop's, for everybody. Those of one shop
     may be due to its orders, so they open it for that shop alone, and only if the carrier answered none of them: an
     installation with a single shop must not wait for a carrier that hangs, either. Then another shop's answer closes
-    it, and another's failure opens it for everybody.
+    it, and another's failure opens it for everybody. Where it is open for everybody, failed probes of one shop alone
+    leave it open for that shop.
     """
 
     def __init__(
@@ -113,7 +114,7 @@ class CircuitBreaker:
         self._failures.append((shop_id, is_unanswered))
         shops = {shop for shop, _ in self._failures}
         if self._state is CircuitState.HALF_OPEN and self._is_for(shop_id):
-            self._open(self._shop_id)
+            self._open(shop_id if shops == {shop_id} else self._shop_id)
         elif len(self._failures) < (self._failures.maxlen or 0):
             return
         elif "" in shops or len(shops) > 1:

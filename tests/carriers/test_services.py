@@ -264,6 +264,18 @@ def test_the_shop_that_is_stopped_alone_sends_one_probe_after_the_reset_timeout(
     assert world.client.circuit_breaker.state is CircuitState.CLOSED
 
 
+@BOTH
+def test_a_shop_whose_probes_alone_fail_stops_itself_alone(world: World) -> None:
+    purchase, breaker = next(iter(world.calls)), world.client.circuit_breaker
+    for number in range(THRESHOLD):
+        world.fails(purchase, f"shop {number % 2}", OUTAGE)
+    for _ in range(THRESHOLD):
+        breaker._opened_at_s -= LIMITS.reset_timeout_s
+        world.fails(purchase, "one", OUTAGE)
+    assert not is_let_through(partial(world.buy, "one"))
+    assert world.answers("other")[purchase]
+
+
 def test_the_log_names_the_shop_that_is_stopped_alone(alpha: World, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(THRESHOLD):
         alpha.fails("cancelSkybill", "one", OUTAGE)
