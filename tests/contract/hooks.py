@@ -56,7 +56,7 @@ RULES = re.compile(
     r"|is required, as other items name their parcel\."
     r"|\w+ does not go (from [A-Z]{2} )?to [A-Z]{2}(; search with a product that does)?\."
     r"|must be a number that exists for \w+\."
-    r"|must have at most two decimals\."  # of binary fractions, a multiple of 0.01 may look like none
+    r"|must have at most two decimals\."  # validators that divide binary fractions by 0.01 refuse 19.99
     r"|must be a phone number\.( Write [\w +]+\.)?"
     r"|must be an e-mail address( of ASCII characters at a domain name)?\."
     r"|must not contain a NUL character\."

@@ -122,8 +122,7 @@ def value_schema(field: Field) -> Json:
         case fields.StringField() if type(field) not in PLAIN:
             return {"type": "string"} | dict(string_bounds(field))
         case fields.AmountField():
-            step = {"multipleOf": 0.01} if isinstance(field, fields.CentsField) else {}
-            return {"type": "number", "exclusiveMinimum": 0, "maximum": field.max_value} | step
+            return {"type": "number", "exclusiveMinimum": 0, "maximum": field.max_value}
         case fields.IntegerField():
             return {"type": "integer", "format": "int64", "minimum": field.min_value, "maximum": field.max_value}
     return PLAIN[type(field)]
