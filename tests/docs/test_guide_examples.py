@@ -136,6 +136,7 @@ CLOSE = "Connection: close\r\n"
 PAGE = b"<html><body><h1>503 Service Unavailable</h1></body></html>"
 LABEL = json.dumps({"id": "0RCRUGWGBZDJINQ", "status": "label_generated"}).encode()
 BOUGHT = http(LABEL, 201, "application/json", CLOSE)
+CANCELLED = json.dumps({"message": "The label was cancelled."}).encode()
 
 
 @contextmanager
@@ -179,8 +180,9 @@ def test_the_retry_recipes_outlast_a_failure(demo: Demo, tmp_path: Path) -> None
         (http(b"null", 503, "application/json", f"{CLOSE}Retry-After: Sat, 21 Nov 2026 16:00:00 GMT\r\n"), False),
         (BOUGHT[: 10 - len(LABEL)], False),
         (http(PAGE, 403, "text/html", CLOSE), True),
+        (http(CANCELLED, 409, "application/json", CLOSE), True),
     ],
-    ids=["a page", "a date to wait for", "half an answer", "a retry changes nothing"],
+    ids=["a page", "a date to wait for", "half an answer", "a retry changes nothing", "a cancelled label"],
 )
 def test_the_retry_recipe_outlasts_what_the_service_itself_never_says_and_ends_where_a_retry_changes_nothing(
     failure: bytes, is_final: bool, language: str, demo: Demo, tmp_path: Path
@@ -188,5 +190,5 @@ def test_the_retry_recipe_outlasts_what_the_service_itself_never_says_and_ends_w
     recipe, script = retry_recipe(language), [failure, BOUGHT, BOUGHT]
     with server_that_answers(script) as url:
         output = Reader(replace(demo, url=url), tmp_path, os.environ["PATH"]).run(recipe, recipe.code)
-    assert bool(re.search(r"(Error|Exception): status 403\b", output)) is is_final
+    assert bool(re.search(r"(Error|Exception): (status 403\b|The label)", output)) is is_final
     assert (output == recipe.answer, len(script)) == (not is_final, 2 * is_final)
