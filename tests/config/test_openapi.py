@@ -21,7 +21,7 @@ from labels.customs import MAX_ITEMS, MAX_WEIGHT_KG
 from labels.ids import LABEL_ID_LENGTH
 from labels.order_rules import MAX_PARCELS
 from labels.points import MAX_KG, MAX_LIMIT, PICKUP_PRODUCTS, WEEKDAYS
-from labels.serializers import MAX_REFERENCE_LENGTH
+from labels.serializers import MAX_REFERENCE_LENGTH, ignored_header
 from parcels.models import MAX_KEY_LENGTH
 from parcels.queries import SEARCH_LIMIT
 from shops.api.errors.coded import CODES
@@ -167,6 +167,12 @@ def test_a_detail_of_a_field_is_of_one_that_exists(document: Json) -> None:
 def test_it_is_valid_openapi_3_1(document: Json) -> None:
     assert document["openapi"] == "3.1.1"
     OpenAPIV31SpecValidator(document).validate()
+
+
+def test_no_field_of_an_orders_example_is_ignored(document: Json) -> None:
+    content = document["paths"][f"{TRACKING}/shipments"]["post"]["requestBody"]["content"]["application/json"]
+    orders = [each["value"] for each in content["examples"].values()]
+    assert [ignored_header(order, sender_address=example("sender")) for order in orders] == [{}] * len(orders)
 
 
 def test_validators_that_divide_take_every_amount(document: Json) -> None:
