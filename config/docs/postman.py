@@ -47,9 +47,11 @@ def request(path: str, method: str, operation: Json, body: Json | None) -> Json:
     steps = [f":{step[1:-1]}" if step.startswith("{") else step for step in path.strip("/").split("/")]
     url: Json = {"raw": "{{url}}/" + "/".join(steps), "host": ["{{url}}"], "path": steps}
     url["variable"] = [variable(each) for each in parameters if each["in"] == "path"]
-    # Those that are not needed are there, to be ticked.
+    # Those that are not needed are there, to be ticked; a search needs one of its own.
     url["query"] = [
-        variable(each) | {"disabled": not each.get("required")} for each in parameters if each["in"] == "query"
+        variable(each) | {"disabled": not each.get("required") and each["name"] != "orderName"}
+        for each in parameters
+        if each["in"] == "query"
     ]
     made: Json = {"method": method.upper(), "url": url, "description": operation["description"]}
     made["header"] = [variable(each) for each in parameters if each["in"] == "header"]
