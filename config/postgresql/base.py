@@ -24,6 +24,10 @@ RAISE_DURABILITY = """
     SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') IN ('off', 'local')
 """
+# PostgreSQL's settings that are the same for its side of a connection, by libpq's parameters.
+LIVENESS = {f"keepalives_{name}": f"tcp_keepalives_{name}" for name in ("idle", "interval", "count")} | {
+    "tcp_user_timeout": "tcp_user_timeout"
+}
 # A limit of the role's or the database's is for requests; one that is given to the command stays.
 LIFT_TIMEOUT = """
     SELECT set_config('statement_timeout', '0', false) FROM pg_settings
@@ -83,12 +87,17 @@ class DatabaseWrapper(base.DatabaseWrapper):
         for ours in ("load_balance_hosts", "timeout"):
             params.pop(ours, None)
         is_pooled = params.pop("pgbouncer", False)
-        if self.timeout_s and not is_pooled:
+        if is_pooled:
+            return params
+        # Or it would hold the locks of a host that is gone, in the middle of a transaction, for two hours.
+        options = [f"-c {ours}={params[name]}" for name, ours in LIVENESS.items() if name in params]
+        options.append(params.get("options", ""))
+        if self.timeout_s:
             # For a slow statement, and for a transaction whose client has stopped.
             slow_ms = int(self.timeout_s * 1000)
             timeouts = f"-c statement_timeout={slow_ms} -c idle_in_transaction_session_timeout={2 * slow_ms}"
-            params["options"] = f"{ALONG_INDEXES} {params.get('options', '')} {timeouts}"
-        return params
+            options = [ALONG_INDEXES, *options, timeouts]
+        return params | {"options": " ".join(options)}
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:
         self.isolation_level = IsolationLevel.READ_COMMITTED

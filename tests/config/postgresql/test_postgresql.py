@@ -192,6 +192,18 @@ def test_a_servers_statement_is_ended_by_the_database(
     assert value(connection, "SHOW idle_in_transaction_session_timeout") == "2s"
 
 
+@pytest.mark.parametrize("is_serving", [True, False])
+def test_the_database_too_notices_soon_that_a_host_is_gone(
+    is_serving: bool, servers: list[Server], connect: Connect
+) -> None:
+    """Else it would hold the locks of a transaction that the host was in for two hours."""
+    connection = connect(servers[0], query="keepalives_idle=7", is_serving=is_serving)
+    # What it was told: it is connected to by a socket of its own machine here, where none of these applies.
+    told = "SELECT string_agg(name || '=' || reset_val, ' ' ORDER BY name) FROM pg_settings WHERE name ~ '^tcp_'"
+    expected = "tcp_keepalives_count=3 tcp_keepalives_idle=7 tcp_keepalives_interval=5 tcp_user_timeout=15000"
+    assert value(connection, told) == expected
+
+
 def test_a_servers_statements_are_planned_along_indexes_and_a_commands_are_not(
     servers: list[Server], connect: Connect
 ) -> None:
