@@ -26,7 +26,7 @@ from parcels.tracking.due import oldest_due_s
 from parcels.tracking.metrics import ASKED
 from parcels.tracking.refreshing import refresh
 from shops.db import pacing
-from shops.db.failures import is_read_only, reason
+from shops.db.failures import is_read_only, lacks_migrations, reason
 from shops.webhooks.delivering import POLL_S, deliver_due
 from shops.webhooks.metrics import ATTEMPTS, DELIVERED, queue
 
@@ -115,8 +115,8 @@ def run_until(task: Task, stop: Event) -> None:
             wait_s = run_if_due(task, stop)
             back_off_s = FIRST_BACK_OFF_S
         except Exception as error:
-            if isinstance(error, OperationalError | InterfaceError) or is_read_only(error):
-                # In one line: it fails every task, for as long as the database is away.
+            if isinstance(error, OperationalError | InterfaceError) or is_read_only(error) or lacks_migrations(error):
+                # In one line: it fails every task, for as long as the database is away or not migrated.
                 logger.warning("task waits for the database", extra={"task": task.name, "reason": reason(error)})
             else:
                 logger.exception("task failed", extra={"task": task.name})

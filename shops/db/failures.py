@@ -13,6 +13,8 @@ MEANINGS: Final = {
     "57P03": "not accepting connections",
     "57014": "statement cancelled",
     "25006": "read-only",
+    "42703": "migrations are pending",
+    "42P01": "migrations are pending",
 }
 # libpq gives no SQLSTATE of a connection that a server refuses, and says why in words.
 REFUSALS: Final = (
@@ -51,6 +53,11 @@ def is_disk_full(error: BaseException) -> bool:
 def is_read_only(error: BaseException) -> bool:
     """Tell if a database takes no writes, as a standby does, or a primary that has become one."""
     return sqlstate(error) == "25006"
+
+
+def lacks_migrations(error: BaseException) -> bool:
+    """Tell if a database has no such table or column: its tables are those of an earlier version."""
+    return sqlstate(error) in {"42703", "42P01"}
 
 
 def is_deadlock(error: BaseException) -> bool:

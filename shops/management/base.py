@@ -13,15 +13,13 @@ from django.conf import settings
 from django.core.management import base
 from django.db import DatabaseError, OperationalError, ProgrammingError
 
-from shops.db.failures import is_read_only
+from shops.db.failures import is_read_only, lacks_migrations
 from shops.models import Shop
 from shops.staff.audit.models import AuditEntry, Channel
 from shops.staff.audit.recording import Actor, acting
 
-# A missing table or column, in PostgreSQL's codes and in SQLite's words.
-MISSING_STATES = {"42P01", "42703"}
 MAX_NAME = AuditEntry._meta.get_field("actor").max_length
-MISSING_WORDS = re.compile(r"no such (table|column)|.* has no column named")
+MISSING_WORDS = re.compile(r"no such (table|column)|.* has no column named")  # SQLite's, of a missing table or column
 
 
 class OneLineParser(base.CommandParser):
@@ -113,7 +111,7 @@ def is_the_databases(error: DatabaseError) -> bool:
 def describe(error: Exception) -> str:
     """Describe a database error in one line; most often the server is unreachable or has no tables yet."""
     first_line = next(iter(str(error).splitlines()), "")
-    is_missing = getattr(error.__cause__, "sqlstate", None) in MISSING_STATES or MISSING_WORDS.match(first_line)
+    is_missing = lacks_migrations(error) or MISSING_WORDS.match(first_line)
     return f"{first_line} (run `manage.py migrate` first)" if is_missing else first_line
 
 

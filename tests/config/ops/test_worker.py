@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.core.management import CommandError
-from django.db import InterfaceError, InternalError, OperationalError, connections
+from django.db import InterfaceError, InternalError, OperationalError, ProgrammingError, connections
 from django.utils import timezone
 from psycopg import errors
 
@@ -85,14 +85,24 @@ def test_a_task_that_raises_is_logged_and_stops_no_other(
     assert len(failed) == 3
 
 
-def test_a_database_that_is_away_is_waited_for(transactional_db: None, caplog: pytest.LogCaptureFixture) -> None:
-    standby = InternalError("read-only")  # a primary that has become one
-    standby.__cause__ = errors.ReadOnlySqlTransaction()
-    task = Counted(OperationalError("gone"), InterfaceError("closed"), standby)
+def caused(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+def test_a_database_that_is_away_or_not_migrated_is_waited_for(
+    transactional_db: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    standby = caused(InternalError("read-only"), errors.ReadOnlySqlTransaction())  # a primary that has become one
+    older = (errors.UndefinedTable(), errors.UndefinedColumn())
+    task = Counted(
+        OperationalError("gone"), InterfaceError("closed"), standby, *(caused(ProgrammingError(), e) for e in older)
+    )
     with working(Task("tracking", 0.01, task)):
-        until(lambda: task.runs > 4)
+        until(lambda: task.runs > 6)
     lines = [record for record in caplog.records if record.name == "service.work" and record.levelno > logging.INFO]
-    assert [record.getMessage() for record in lines] == ["task waits for the database"] * 3
+    assert [record.getMessage() for record in lines] == ["task waits for the database"] * 5
+    assert vars(lines[-1])["reason"] == "ProgrammingError 42703 (migrations are pending)"
     assert not any(record.exc_info for record in lines)
 
 
