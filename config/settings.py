@@ -141,10 +141,10 @@ CARRIER_TIMEOUT = env.float("CARRIER_TIMEOUT", 20.0, validate=validators.above_z
 CARRIER_CONCURRENCY = env.int("CARRIER_CONCURRENCY", 4, validate=validators.above_zero)
 # Calls a second to each carrier's tracking service, of all processes together (parcels.tracking.limits).
 TRACKING_RATES = {
-    "alpha": env.float("ALPHA_TRACKING_RATE", 2.0, validate=validators.above_zero),
-    "beta": env.float("BETA_TRACKING_RATE", 2.0, validate=validators.above_zero),
+    "alpha": env.float("ALPHA_TRACKING_RATE", 2.0, validate=validators.pace),
+    "beta": env.float("BETA_TRACKING_RATE", 2.0, validate=validators.pace),
 }
-TRACKING_PACE = env.float("TRACKING_PACE", 1.0, validate=validators.above_zero)
+TRACKING_PACE = env.float("TRACKING_PACE", 1.0, validate=validators.pace)
 # An order without a PDF settles itself after this time, if its carrier bills no label that is not used.
 SETTLE_WAIT_S = env.float("SETTLE_WAIT", 1800.0, validate=validators.above_zero)
 

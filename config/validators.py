@@ -115,6 +115,8 @@ def issuer(value: str) -> None:
 def roles(values: list[str]) -> None:
     if not all(group and role in ROLE_NAMES for value in values for group, role in parse_roles([value]).items()):
         raise ValidationError(f"needs GROUP=ROLE, comma-separated; roles: {', '.join(ROLE_NAMES)}")
+    if len(parse_roles(values)) < len(values):
+        raise ValidationError("names a group twice: a group means one role")
 
 
 def parse_roles(values: list[str]) -> dict[str, str]:
@@ -229,6 +231,8 @@ PORT = "needs a port, 1 to 65535"
 above_zero = validate.Range(
     0, 86_400, min_inclusive=False, max_inclusive=False, error="needs a number above 0 and below 86400"
 )
+# A pace that is slower makes times that no clock can hold.
+pace = validate.Range(0.001, 86_400, max_inclusive=False, error="needs a number of 0.001 or more, and below 86400")
 proxy_count = validate.Range(0, 100, error="needs 0 to 100")
 whole_days = validate.Range(1, 36_500, error="needs whole days, 1 to 36500")
 audit_days = validate.Range(90, 36_500, error="needs whole days, 90 to 36500")  # the database refuses less

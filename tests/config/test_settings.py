@@ -65,7 +65,10 @@ BAD: dict[str, Sequence[str | None]] = {
     "ADMIN_URL": ["hunter2", "https://staff.example.com/?hunter2", "http://hunter2.example.com"],
     "OIDC_SCOPES": ["", " ", "hunter2 email", "openid,hunter2", "openid2 hunter2"],
     "OIDC_GROUPS_CLAIM": ["", " "],
-    "OIDC_ROLES": ["logistics", "logistics=hunter2", "=Support", "logistics=Support,finance=superuser"],
+    "OIDC_ROLES": [
+        *("logistics", "logistics=hunter2", "=Support", "logistics=Support,finance=superuser"),
+        "hunter2=Support,finance=Accounting, hunter2 =Operations",
+    ],
     "DATABASE_URL": [
         "",
         *"hunter2 /hunter2 postgresql:// mysql://u:hunter2@host/name".split(),
@@ -109,9 +112,9 @@ BAD: dict[str, Sequence[str | None]] = {
         *"hunter2 ftp://host/ http://host/?hunter2 https://ws.chronopost.fr/x https://WS.Colissimo.fr. ".split(),
         "http://anything.chronopost.fr:8100",
     ],
-    **dict.fromkeys(("ALPHA_TRACKING_RATE", "BETA_TRACKING_RATE"), ("", "0", "-1", "nan", "inf", "2/s")),
+    **dict.fromkeys(("ALPHA_TRACKING_RATE", "BETA_TRACKING_RATE"), ("", "0", "1e-9", "-1", "nan", "inf", "2/s")),
     **dict.fromkeys(("CARRIER_CONCURRENCY", "SERVE_WORKERS"), ("", "0", "-1", "1.5")),
-    "TRACKING_PACE": ["", "0", "-1", "nan", "inf"],
+    "TRACKING_PACE": ["", "0", "1e-9", "-1", "nan", "inf"],
     "WORK_METRICS_PORT": ["65536", "http"],
     "BETA_URL": ["", *"hunter2 ftp://host/ http://[x http://h:port/".split()],
     "PUBLIC_BASE_URL": "hunter2 ftp://host/ http://[x http://host/?hunter2 http://hunter2".split(),
