@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
-from labels.lifecycle import decisions
+from labels.lifecycle import decisions, outdated
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
 from shops.staff.acts import Choice, Question, StaffRequest, asked
 from shops.staff.base import LargeTableAdmin
@@ -19,6 +19,7 @@ MAX_LABELS = 100  # a carrier is asked for each
 TIME_LIMIT_S = 45.0  # no further label is begun after it
 NOT_REACHED = gettext_noop("not asked any more, as the others took too long: select them again")
 OVER = gettext_noop("over, or still worked on")
+CHANGED = gettext_noop("changed since the page was read")
 UNDECIDED = gettext_noop("not bought yet, or to be decided")
 WHY_NOT_CANCELLED: Final[Mapping[str, str]] = {
     LabelState.GENERATED: "",
@@ -109,7 +110,10 @@ def cancel(request: StaffRequest, label: ShippingLabel) -> str:
 
 def mark_as_not_made(request: StaffRequest, label: ShippingLabel) -> str:
     try:
+        outdated.check_seen(label, request.POST.getlist("seen"))
         decisions.mark_as_not_made(label=label, decided_by=request.user)
     except decisions.NotOpenError:
         return OVER
+    except outdated.OutdatedError:
+        return CHANGED
     return NOT_MADE

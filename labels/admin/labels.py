@@ -24,7 +24,7 @@ from labels.admin.printing import LabelPdfs
 from labels.admin.search import SEARCH
 from labels.admin.slips import SlipForSelected
 from labels.admin.to_decide import ToDecideAdmin, next_step, page_again, waits_for_person
-from labels.lifecycle import decisions
+from labels.lifecycle import decisions, outdated
 from labels.lifecycle.states import said_of
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel, total_kg
 from labels.pdfs import unmerged
@@ -143,6 +143,11 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
         except decisions.DecisionError as error:
             messages.error(request, str(error))
             return HttpResponseRedirect(address_of("labels.shippinglabel", unquote(object_id)))
+
+    def row_or_404(self, request: HttpRequest, object_id: str) -> ShippingLabel:
+        label = super().row_or_404(request, object_id)
+        outdated.check_seen(label, request.POST.getlist("seen"))
+        return label
 
     def adopt(self, request: StaffRequest, label: ShippingLabel) -> HttpResponse | None:
         """Ask for the parcels' numbers and PDF, and adopt them."""

@@ -235,8 +235,9 @@ def end_cancellation(
 
 def dismiss_notice(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:
     """Take a notice away that staff have dealt with. Raise DecisionError."""
+    noticed = ShippingLabel.objects.with_notice().filter(id=label.id, staff_notice=label.staff_notice)
     with transaction.atomic():
-        if not ShippingLabel.objects.with_notice().filter(id=label.id).update(staff_notice=""):
+        if not noticed.update(staff_notice=""):
             raise NotOpenError
         record(label, decided_by, f"Dealt with: {label.staff_notice}")
 

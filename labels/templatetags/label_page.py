@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from labels.lifecycle.notices import notice_of, worded
+from labels.lifecycle.outdated import facts_of
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel
 from shops.api.errors.coded import CODES
 from shops.personal_data import MASKED
@@ -22,6 +23,7 @@ STATES: Final = {row["state"]: row for row in csv.DictReader(TABLE.splitlines())
 
 register = template.Library()
 register.filter("notice", notice_of)
+register.filter("facts", facts_of)
 register.filter("worded", worded)
 
 

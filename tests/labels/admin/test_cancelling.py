@@ -10,7 +10,7 @@ from labels.lifecycle.notices import CUSTOMS_FORM_MISSING, of_surplus
 from labels.models import LabelState, ShippingLabel, lease
 from parcels.models import TrackingNumber
 from shops.models import Shop
-from tests.labels.admin.pages import LABELS, TO_DECIDE, decide, page_of
+from tests.labels.admin.pages import LABELS, TO_DECIDE, decide, page_of, seen
 from tests.labels.conftest import Sandbox, row
 from tests.labels.factories import LabelFactory
 from tests.labels.interruptions import CANCEL
@@ -171,6 +171,17 @@ def test_a_notice_is_listed_and_shown_until_it_is_dealt_with(staff: Client, shop
     assert [each.order_id for each in staff.get(TO_DECIDE).context["noticed"]] == ["other"]
     assert "Needs attention" not in page_of(staff, label)
     assert note() == "Dealt with: The customs form did not come."
+
+
+def test_a_notice_that_was_not_read_is_not_dealt_with(staff: Client, shop: Shop) -> None:
+    label = LabelFactory(shop=shop, staff_notice=CUSTOMS_FORM_MISSING)
+    read = seen(page_of(staff, label))
+    assert read == seen(staff.get(TO_DECIDE).text) != []
+    ShippingLabel.objects.update(staff_notice=of_surplus(["XU3"]))
+    assert "the label has changed since the page was read" in decide(staff, label, "notice", seen=read).text
+    assert of_surplus(["XU3"]) in page_of(staff, label)
+    decide(staff, label, "notice", seen=seen(page_of(staff, label)))
+    assert note() == f"Dealt with: {of_surplus(['XU3'])}"
 
 
 @pytest.mark.parametrize("outcome", ["cancelled", "kept"])

@@ -18,7 +18,7 @@ from shops.contracts import clients
 from shops.models import Shop
 from shops.staff.audit.models import Channel
 from shops.staff.audit.recording import Actor, acting
-from tests.labels.admin.pages import LABELS, bought_unknown, buy, decide, numbers_of, page_of, pdf_file, upload
+from tests.labels.admin.pages import LABELS, bought_unknown, buy, decide, numbers_of, page_of, pdf_file, seen, upload
 from tests.labels.conftest import Sandbox, in_threads
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.orders import PRODUCT, order, post
@@ -50,6 +50,25 @@ def test_an_interrupted_purchase_is_decided_when_its_lease_has_ended(staff: Clie
     assert "Nothing was changed" in decide(staff, label, "not-made").text
     ShippingLabel.objects.update(leased_until=timezone.now())
     assert "Marked as not made" in decide(staff, label, "not-made").text
+    label.refresh_from_db()
+    assert label.state == "failed"
+
+
+def test_by_a_page_that_was_read_before_its_parcels_were_found_it_is_not_marked_as_not_made(
+    staff: Client, shop: Shop
+) -> None:
+    label = LabelFactory(shop=shop, state="unknown")
+    form = seen(page_of(staff, label, "not-made"))
+    selection = {"_selected_action": [label.id], "action": "mark_selected_as_not_made"}
+    selected = seen(staff.post(LABELS, selection).text)
+    assert form == selected != []
+    ShippingLabel.objects.update(tracking_numbers=["XU1"])
+    assert "the label has changed since the page was read" in decide(staff, label, "not-made", seen=form).text
+    answer = staff.post(LABELS, selection | {"is_confirmed": "yes", "seen": selected}, follow=True)
+    assert f"1 changed since the page was read: {label.id}." in answer.text
+    label.refresh_from_db()
+    assert label.state == "unknown"
+    decide(staff, label, "not-made", seen=seen(page_of(staff, label, "not-made")))
     label.refresh_from_db()
     assert label.state == "failed"
 
