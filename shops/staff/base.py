@@ -2,18 +2,20 @@
 
 from collections.abc import Iterator
 from functools import cached_property, partial
+from hashlib import sha256
 from typing import Any, ClassVar, cast
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Page, Paginator
 from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
@@ -59,6 +61,7 @@ class ModelAdmin(AuditedAdmin[Row]):
     """The base of every page: unfold's; lists are restricted and exported, personal data concealed, all on record."""
 
     change_list_template = "shops/change_list.html"
+    change_form_before_template = "shops/seen.html"
     list_class: ClassVar[type[ChangeList]] = RestrictedChangeList
     export_columns: tuple[Column, ...] = ()  # none: the fields that the list shows
 
@@ -88,13 +91,25 @@ class ModelAdmin(AuditedAdmin[Row]):
             raise DisallowedModelAdminLookup(gettext("There is no such object.")) from error
         return super().response_action(request, *args, **kwargs)
 
+    def changeform_view(self, request: HttpRequest, object_id: str | None = None, *args: Any, **kwargs: Any) -> Any:
+        """Save nothing that was typed on a page whose fields a colleague or a command has changed since."""
+        seen = request.POST.get("seen")
+        row = self.get_object(request, unquote(object_id)) if seen and object_id else None
+        if row and self.has_change_permission(request, row):
+            form = self.get_form(request, row, change=True)(instance=row)
+            if shown_by(form) != seen:
+                text = gettext("Nothing was changed: it has changed since the page was read. Look again.")
+                messages.error(request, text)
+                return HttpResponseRedirect(request.get_full_path())
+        return super().changeform_view(request, object_id, *args, **kwargs)
+
     def facts(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         """Collect what the page of a row shows beside its fields."""
         return {}
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
         row = kwargs["obj"]
-        facts = self.facts(request, row) if row else {}
+        facts = self.facts(request, row) | {"seen": shown_by(context["adminform"].form)} if row else {}
         return super().render_change_form(request, context | facts, *args, **kwargs)
 
     def get_urls(self) -> list[Any]:
@@ -127,6 +142,14 @@ class ModelAdmin(AuditedAdmin[Row]):
         titles = [gettext(column.title) for column in columns]
         filters = told_filters(request)
         return answer(kind, name=self.opts.label_lower, titles=titles, rows=rows, filters=filters)
+
+
+def shown_by(form: Any) -> str:
+    """Digest the values that a form shows of a row, before anything is typed."""
+    values = [form.get_initial_for_field(field, name) for name, field in form.fields.items()]
+    # The rows of a relation come in any order.
+    texts = [sorted(map(str, value)) if isinstance(value, list) else str(value) for value in values]
+    return sha256(repr(texts).encode()).hexdigest()
 
 
 def without_tests(rows: QuerySet[Row]) -> QuerySet[Row]:

@@ -1,9 +1,10 @@
 """The admin's pages of shops and tokens, as a browser sees them."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.contrib.sessions.models import Session
 from django.db import OperationalError
 from django.test import Client
@@ -40,6 +41,38 @@ def test_a_shop_is_made_renamed_and_made_inactive_but_never_deleted(staff: Clien
     shop.refresh_from_db()
     assert (shop.name, shop.is_active) == ("Nordlicht Versand", False)
     assert staff.post(f"{SHOPS}{shop.id}/delete/", {"post": "yes"}).status_code == 403
+
+
+def test_by_a_page_that_is_out_of_date_nothing_is_saved(staff: Client, shop: Shop) -> None:
+    page = f"/admin/shops/shop/{shop.id}/change/"
+    fields = {"name": "Renamed", "is_active": "on", "tokens-TOTAL_FORMS": 0, "tokens-INITIAL_FORMS": 0}
+    read = {"seen": read_of(staff, page)}
+    Shop.objects.filter(id=shop.id).update(is_active=False)  # a colleague stops the shop
+    assert "it has changed since the page was read" in staff.post(page, fields | read, follow=True).text
+    shop.refresh_from_db()
+    assert (shop.is_active, shop.name == "Renamed") == (False, False)
+    staff.post(page, fields | {"seen": read_of(staff, page)})
+    shop.refresh_from_db()
+    assert (shop.is_active, shop.name) == (True, "Renamed")
+
+
+def read_of(staff: Client, page: str) -> str:
+    """What the form of a page says that it shows."""
+    found = re.search(r'name="seen" value="(\w+)"', staff.get(page).text)
+    assert found
+    return found[1]
+
+
+def test_roles_that_a_colleague_took_away_are_not_given_back_by_a_page_read_before(staff: Client) -> None:
+    user = User.objects.create_user("bea", is_staff=True)
+    support = Group.objects.get(name="Support")
+    user.groups.add(support)
+    page, fields = f"/admin/auth/user/{user.pk}/change/", {"username": "bea", "is_staff": "on", "is_active": "on"}
+    read = {"seen": read_of(staff, page), "groups": [support.pk]}
+    user.groups.clear()
+    staff.post(page, fields | read | {"email": "bea@example.com"})
+    user.refresh_from_db()
+    assert (user.email, user.groups.count()) == ("", 0)
 
 
 def test_a_list_of_shops_or_tokens_costs_the_same_for_one_and_for_fifty(staff: Client, shop: Shop) -> None:

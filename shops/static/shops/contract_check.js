@@ -4,7 +4,7 @@ document.addEventListener("click", async (event) => {
   if (!button || button.dataset.isPlain) return;
   event.preventDefault();
   const result = document.querySelector(".contract-check-result");
-  result.textContent = "Asking the carrier …";
+  result.textContent = result.dataset.asking;
   button.disabled = true;
   const form = new FormData(button.form);
   form.append("_check", "yes");
@@ -14,7 +14,7 @@ document.addEventListener("click", async (event) => {
     const told = page.querySelector(".contract-check-result > p");
     if (told) return result.replaceChildren(...told.parentElement.children);
   } catch {
-    result.textContent = "The answer did not come. Try again.";
+    result.textContent = result.dataset.failed;
     return;
   } finally {
     button.disabled = false;

@@ -152,3 +152,9 @@ def test_figures_of_the_first_page_are_named_in_french() -> None:
     ParcelFigure.objects.create(day=timezone.localdate(), carrier_code="beta", status="DELIVERED", parcels=3)
     page = member("root").get("/admin/", headers=FRENCH).text
     assert '<th scope="col">Statut</th><th scope="col">colis</th>' in page
+
+
+def test_scripts_of_the_desk_have_no_words_of_their_own() -> None:
+    scripts = [path for path in Path(settings.BASE_DIR).glob("*/static/**/*.js") if "docs" not in path.parts]
+    assert scripts
+    assert [text for path in scripts for text in re.findall(r'textContent = ["`].*', path.read_text("utf-8"))] == []
