@@ -10,6 +10,7 @@ from django.contrib.admin.views.main import ORDER_VAR
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
+from django.utils.text import Truncator
 from django.utils.translation import gettext, gettext_lazy
 
 from parcels.admin import dossier
@@ -36,6 +37,7 @@ from shops.staff.masking import conceal, may_see
 from shops.webhooks.models import WebhookDelivery
 
 TOLD_AT_MOST = 20
+LONGEST_PLACE = 60  # characters of a list
 admin.site.index_template = "parcels/admin_index.html"
 
 
@@ -170,7 +172,8 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     @admin.display(description=gettext_lazy("destination"))
     def going_to(self, parcel: Parcel) -> str:
         to = parcel.destination
-        return ", ".join(filter(None, [to["city"], to["country"]])) or NOTHING
+        text = ", ".join(filter(None, [to["city"], to["country"]])) or NOTHING
+        return Truncator(text).chars(LONGEST_PLACE)  # a row of a hundred lines hides the others
 
     class Media:
         css = {"all": ["parcels/admin.css"]}

@@ -17,7 +17,15 @@ from shops.staff.days import start_of
 from tests.parcels.admin.pages import DAY_MS, NOON_MS, PARCELS, listed
 from tests.support.api import query_count
 from tests.support.cases import in_one_test
-from tests.support.factories import EventFactory, ParcelLineFactory, ShopFactory, import_lines, import_parcel, promise
+from tests.support.factories import (
+    DestinationFactory,
+    EventFactory,
+    ParcelLineFactory,
+    ShopFactory,
+    import_lines,
+    import_parcel,
+    promise,
+)
 
 
 def test_one_box_finds_by_number_order_email_and_id(staff: Client, shop: Shop) -> None:
@@ -45,6 +53,13 @@ def test_a_key_in_capital_and_small_letters_is_found_in_any_case(
     ascii_upper = "".join(letter.upper() if letter.isascii() else letter for letter in stored)
     for text in (stored, ascii_upper, ascii_upper.replace("A", "a"), stored.replace(stored[4], stored[4].swapcase())):
         assert listed(staff, q=text) == [key]
+
+
+def test_a_long_place_is_cut_on_the_list(staff: Client, shop: Shop) -> None:
+    import_parcel(shop, destination=DestinationFactory(city="N" * 255, country="France"))
+    text = staff.get(PARCELS).text
+    assert "N" * 59 + "…" in text
+    assert "N" * 60 not in text
 
 
 def test_an_order_number_without_a_hash_is_found_with_one(staff: Client, shop: Shop) -> None:
