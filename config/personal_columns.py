@@ -44,4 +44,5 @@ def rows() -> Iterator[str]:
                 seen = "dots" if value.is_masked else "shown"
                 seen = "the table's words, else dots" if value.standard else seen
                 left = {"": "empty", (): "empty"}.get(value.left, "none" if value.left is None else value.left)
+                left = "stays: its row is of no customer" if model is QueueRow else left
                 yield f"| `{path}` | {value.kind} | {seen} | {left} |"
