@@ -52,6 +52,12 @@ def password_change(request: HttpRequest, extra_context: Any = None) -> HttpResp
 admin.site.password_change = password_change  # type: ignore[method-assign, assignment]  # as the log-in above
 
 
+def offered(field: Any) -> Any:
+    """Have a field name the permissions that it offers in the reader's language."""
+    field.label_from_instance = roles.in_words
+    return field
+
+
 class NewAccountForm(forms.ModelForm[User]):
     """A new account, without a password."""
 
@@ -97,8 +103,8 @@ class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "user_permissions":
-            kwargs["queryset"] = roles.offered()
-        elif not is_superuser(request):
+            return offered(super().formfield_for_manytomany(db_field, request, queryset=roles.offered(), **kwargs))
+        if not is_superuser(request):
             kwargs["queryset"] = Group.objects.filter(name__in=roles.GIVEN_BY_ACCOUNTS)
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
@@ -172,7 +178,7 @@ class GroupAdmin(auth_admin.GroupAdmin, ModelAdmin[Group]):
         css = STYLES
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any) -> Any:
-        return super().formfield_for_manytomany(db_field, request, queryset=roles.offered(), **kwargs)
+        return offered(super().formfield_for_manytomany(db_field, request, queryset=roles.offered(), **kwargs))
 
     def has_add_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
         return is_superuser(request)

@@ -7,6 +7,8 @@ from django.contrib.auth.management import create_permissions
 from django.contrib.auth.models import Group, Permission, User
 from django.db.models import QuerySet, Value
 from django.db.models.functions import Concat
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, pgettext
 
 from config.role_names import ACCOUNTING, ACCOUNTS, OPERATIONS, REPORTING, SUPPORT
 
@@ -44,6 +46,7 @@ GIVEN_BY_ACCOUNTS = (SUPPORT, OPERATIONS, REPORTING, ACCOUNTING)
 # Superusers give it to single users.
 FURTHER = ("auth.delete_user",)
 APPS = ("auth", "shops", "parcels", "labels")
+gettext_noop("Can see customers' personal data")  # a permission's name
 
 
 def make_groups() -> None:
@@ -64,6 +67,18 @@ def named(*permissions: str) -> QuerySet[Permission]:
 def offered() -> QuerySet[Permission]:
     """Return the permissions that lead somewhere: those that a role has, and few others."""
     return named(*FURTHER, *(permission for permissions in ROLES.values() for permission in permissions))
+
+
+def in_words(permission: Permission) -> str:
+    """Name a permission in the reader's language: the database has its name in English."""
+    words = {
+        "add": pgettext("permission", "add"),
+        "change": pgettext("permission", "change"),
+        "delete": pgettext("permission", "delete"),
+        "view": pgettext("permission", "view"),
+    }
+    word = words.get(permission.codename.removesuffix(f"_{permission.content_type.model}"))
+    return f"{permission.content_type} | {word or _(permission.name)}"
 
 
 def may_be_kept_by_accounts(user: User) -> bool:

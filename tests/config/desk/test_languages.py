@@ -10,6 +10,7 @@ import pytest
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from django.conf import settings
+from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.utils import timezone, translation
 from django.utils.formats import date_format
@@ -152,6 +153,16 @@ def test_figures_of_the_first_page_are_named_in_french() -> None:
     ParcelFigure.objects.create(day=timezone.localdate(), carrier_code="beta", status="DELIVERED", parcels=3)
     page = member("root").get("/admin/", headers=FRENCH).text
     assert '<th scope="col">Statut</th><th scope="col">colis</th>' in page
+
+
+@pytest.mark.django_db
+def test_permissions_are_named_in_french() -> None:
+    root, group = member("root"), Group.objects.get(name="Support")
+    for page in (f"/admin/auth/user/{User.objects.get().pk}/change/", f"/admin/auth/group/{group.pk}/change/"):
+        text = root.get(page, headers=FRENCH).text
+        assert "Boutiques | boutique | Voir les données personnelles des clients" in text
+        assert "Colis | numéro de suivi | modifier" in text
+        assert "| Can " not in text
 
 
 def test_scripts_of_the_desk_have_no_words_of_their_own() -> None:
