@@ -28,10 +28,19 @@ class CustomerError(CommandError):
 
 def lines(parcels: int, labels: int, pdfs: int) -> list[str]:
     return [
-        ngettext("{count} parcels", "{count} parcels", parcels).format(count=parcels),
-        ngettext("{count} labels", "{count} labels", labels).format(count=labels),
-        ngettext("{count} PDFs", "{count} PDFs", pdfs).format(count=pdfs),
+        ngettext("{count} parcel", "{count} parcels", parcels).format(count=parcels),
+        ngettext("{count} label", "{count} labels", labels).format(count=labels),
+        ngettext("{count} PDF", "{count} PDFs", pdfs).format(count=pdfs),
     ]
+
+
+def done(pdfs: int) -> str:
+    return gettext("only some PDFs were removed") if pdfs else gettext("nothing was changed")
+
+
+def unreachable(error: StorageError, *, pdfs: int) -> CustomerError:
+    text = gettext("the storage can't be reached ({error}): {done}; run it again")
+    return CustomerError(text.format(error=error, done=done(pdfs)))
 
 
 @dataclass(frozen=True)
@@ -58,10 +67,8 @@ class Customer:
     def counts(self, pdfs_before: int = 0) -> list[str]:
         """Count what would be erased; raise CustomerError if it can't be yet, or not all of it any more."""
         if waiting := label_erasure.not_over(self.labels):
-            text = gettext("nothing was changed: settle or decide these labels first: {labels}")
-            if pdfs_before:
-                text = gettext("only some PDFs were removed: settle or decide these labels first: {labels}")
-            raise CustomerError(text.format(labels=", ".join(waiting)))
+            text = gettext("{done}: settle or decide these labels first: {labels}")
+            raise CustomerError(text.format(done=done(pdfs_before), labels=", ".join(waiting)))
         return lines(len(self.parcels), len(self.labels), len(list(label_erasure.with_pdf(self.labels))))
 
     def search(self) -> list[str]:
@@ -82,10 +89,7 @@ class Customer:
         try:
             erasures.note(self.shop_id, {*latest.parcels, *latest.labels})
         except StorageError as error:
-            text = gettext("the storage can't be reached ({error}): nothing was changed; run it again")
-            if pdfs_before:
-                text = gettext("the storage can't be reached ({error}): only some PDFs were removed; run it again")
-            raise CustomerError(text.format(error=error)) from None
+            raise unreachable(error, pdfs=pdfs_before) from None
         return latest.remove(pdfs_before)
 
     def remove(self, pdfs_before: int = 0) -> list[str]:
@@ -98,14 +102,14 @@ class Customer:
             pdfs = pdfs_before + sum(map(label_erasure.remove_pdf, label_erasure.with_pdf(self.labels)))
             label_erasure.blank_receipts(self.labels)
         except StorageError as error:
-            text = gettext("the storage can't be reached ({error}): only some PDFs were removed; run it again")
-            raise CustomerError(text.format(error=error)) from None
+            raise unreachable(error, pdfs=1) from None  # those before the one that stays
         with transaction.atomic():
             lock_imports(self.shop_id)
             lock_shop(self.shop_id)  # a label's parcel takes the customer's fields from another one of the order
+            has_more = bool(self.email) and self.has_more()
             labels = label_erasure.erase(self.labels)  # first: what changes a label changes its parcel after it
             parcels = parcel_erasure.erase(self.parcels)
-            is_all = not self.email or (labels == len(self.labels) and not self.has_more())
+            is_all = not self.email or (labels == len(self.labels) and not has_more)
             transaction.set_rollback(not is_all)
         if not is_all:
             return self.erase(pdfs)
@@ -113,12 +117,11 @@ class Customer:
         return lines(parcels, labels, pdfs)
 
     def has_more(self) -> bool:
-        """Tell if there are further parcels of the same orders by now."""
-        own, orders = Parcel.objects.for_shop(self.shop_id), set[str]()
-        for ids in batches(self.parcels):
-            orders.update(own.filter(id__in=ids).values_list("order_id", flat=True))
-        found = parcel_erasure.parcels_with(self.shop_id, order_ids=orders - {""}, numbers=())
-        return not {each.id for each in found} <= {*self.parcels}
+        """Tell if there are further parcels by now; to look for further labels by e-mail would take too long."""
+        parcels = by_id(parcel_erasure.parcels_of(self.shop_id, self.email))
+        labels = by_id(label_erasure.labels_with(self.shop_id, ids=self.labels))
+        follow(self.shop_id, parcels, labels)
+        return not parcels.keys() <= {*self.parcels}
 
     def held(self) -> dict[str, Any]:
         """Return all that is held, as JSON has it, on record."""

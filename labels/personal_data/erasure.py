@@ -36,11 +36,15 @@ def labels_of(shop_id: str, email: str) -> list[Traces]:
     return traces(own.filter(Q(recipient__email__iexact=email) | Q(sender__email__iexact=email)))
 
 
-def labels_with(shop_id: str, *, order_ids: Iterable[str], numbers: Iterable[str]) -> list[Traces]:
-    """Find the labels of these orders, and those with one of these numbers."""
+def labels_with(
+    shop_id: str, *, ids: Iterable[str] = (), order_ids: Iterable[str] = (), numbers: Iterable[str] = ()
+) -> list[Traces]:
+    """Find the labels with these ids, those of these orders, and those with one of these numbers."""
     own, found = ShippingLabel.objects.for_shop(shop_id).order_by(), []
-    for ids in batches(order_ids):
-        found += traces(own.filter(order_id__in=ids))
+    for some in batches(ids):
+        found += traces(own.filter(id__in=some))
+    for some in batches(order_ids):
+        found += traces(own.filter(order_id__in=some))
     for some in batches(numbers):
         found += traces(own.with_tracking_number(*some))
     return found

@@ -229,7 +229,7 @@ def test_a_customer_is_found_from_the_label_by_number_and_order(own: Caller, oth
     import_parcel(own.shop, id="by-its-order", orderId="O2", trackingId="N3", customerEmail=None, previousEmails=[])
     import_parcel(own.shop, id="another", orderId="O3", trackingId="N4", customerEmail=None, previousEmails=[])
     import_parcel(other.shop, id="foreign", orderId="O1", trackingId="N1", customerEmail=None, previousEmails=[])
-    assert run("erase_customer", "own", EMAIL, "--dry-run").splitlines() == ["3 parcels", "1 labels", "1 PDFs"]
+    assert run("erase_customer", "own", EMAIL, "--dry-run").splitlines() == ["3 parcels", "1 label", "1 PDF"]
     run("erase_customer", "own", EMAIL)
     names = {parcel.id: parcel.destination["lastName"] for parcel in Parcel.objects.all()}
     assert {name for name, last_name in names.items() if last_name} == {"another", "foreign"}
@@ -241,7 +241,7 @@ def test_who_sent_something_back_is_a_customer_too(own: Caller) -> None:
     LabelFactory(
         shop=own.shop, sender=RECIPIENT | {"email": EMAIL}, recipient=RECIPIENT | {"email": "shop@mail.example"}
     )
-    assert run("erase_customer", "own", EMAIL).splitlines()[1] == "1 labels"
+    assert run("erase_customer", "own", EMAIL).splitlines()[1] == "1 label"
 
 
 def test_a_labels_reference_is_no_order_number(own: Caller) -> None:

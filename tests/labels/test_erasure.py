@@ -110,12 +110,12 @@ def test_nothing_of_the_person_is_left_and_the_rest_is(kept: str, own: Caller, o
     bystander, bystanders_label = import_parcel(own.shop), LabelFactory(shop=own.shop, order_id="another")
     assert traces() == TRACES
     before = data()
-    assert run("own", EMAIL, "--dry-run") == ["1 parcels", "2 labels", "1 PDFs"]
+    assert run("own", EMAIL, "--dry-run") == ["1 parcel", "2 labels", "1 PDF"]
     assert data() == before
     assert storage.is_stored(label.pdf_key)
 
     assert all(found_words().values())
-    assert run("own", EMAIL) == ["1 parcels", "2 labels", "1 PDFs"]
+    assert run("own", EMAIL) == ["1 parcel", "2 labels", "1 PDF"]
     assert traces() == []
     assert {key for key, words in found_words().items() if words} == {bystander["id"], bystanders_label.id}
     assert not storage.is_stored(label.pdf_key)
@@ -154,14 +154,14 @@ def test_upper_and_lower_case_make_no_difference(spelling: str, own: Caller) -> 
     parcel_of_the_person(own.shop)
     parcel_of_the_person(own.shop, customerEmail=None, previousEmails=["x@example.com", EMAIL.swapcase()])
     label_of_the_person(own.shop)
-    assert run("own", spelling) == ["2 parcels", "1 labels", "1 PDFs"]
+    assert run("own", spelling) == ["2 parcels", "1 label", "1 PDF"]
     assert traces() == []
 
 
 @pytest.mark.parametrize("address", ["aéb@example.com", "AÉB@example.com", "ß@example.com", "ﬁ@example.com"])
 def test_an_address_with_other_letters_is_found_as_it_is(address: str, own: Caller) -> None:
     import_parcel(own.shop, customerEmail=address)
-    assert run("own", address)[0] == "1 parcels"
+    assert run("own", address)[0] == "1 parcel"
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_similar_address_is_another_customers(another: str | None, own: Caller
 def test_an_earlier_address_of_any_characters_is_found(earlier: str, own: Caller) -> None:
     import_parcel(own.shop, customerEmail="now@example.com", previousEmails=["x", earlier])
     import_parcel(own.shop, customerEmail="else@example.com", previousEmails=[earlier.replace("_", "-") + "x"])
-    assert run("own", earlier) == ["1 parcels", "0 labels", "0 PDFs"]
+    assert run("own", earlier) == ["1 parcel", "0 labels", "0 PDFs"]
     assert Parcel.objects.filter(customer_email="now@example.com").count() == 0
     assert Parcel.objects.filter(customer_email="else@example.com").count() == 1
 
@@ -201,7 +201,7 @@ def test_a_label_for_the_customers_order_is_theirs_without_an_address_too(own: C
     theirs = label_of_the_person(own.shop, order_id=parcel["orderId"], recipient=RECIPIENT | {"email": ""})
     back = LabelFactory(shop=own.shop, order_id=parcel["orderId"], sender=SENDER, recipient=RECIPIENT)
     foreign = LabelFactory(shop=other.shop, order_id=parcel["orderId"])
-    assert run("own", EMAIL) == ["1 parcels", "2 labels", "2 PDFs"]
+    assert run("own", EMAIL) == ["1 parcel", "2 labels", "2 PDFs"]
     for label in (theirs, back):
         label.refresh_from_db()
         assert {*label.recipient.values(), *label.sender.values()} == {"", "FR"}
@@ -212,7 +212,7 @@ def test_a_label_for_the_customers_order_is_theirs_without_an_address_too(own: C
 def test_a_cancelled_label_is_erased_with_its_pdf(own: Caller) -> None:
     label = label_of_the_person(own.shop)
     ShippingLabel.objects.update(state=LabelState.CANCELLED)
-    assert run("own", EMAIL) == ["0 parcels", "1 labels", "1 PDFs"]
+    assert run("own", EMAIL) == ["0 parcels", "1 label", "1 PDF"]
     assert traces() == []
     assert not storage.is_stored(label.pdf_key)
 
@@ -234,7 +234,7 @@ def test_a_label_that_is_not_over_leaves_everything_as_it_is(state: LabelState, 
 def test_a_key_younger_than_a_day_still_never_buys_again(buyer: Caller, sandbox: Sandbox) -> None:
     created = post(buyer, order(), key="k").json()
     email = order()["destinationAddress"]["email"]
-    assert run("own", email) == ["1 parcels", "1 labels", "1 PDFs"]
+    assert run("own", email) == ["1 parcel", "1 label", "1 PDF"]
     replayed = post(buyer, order(), key="k")
     assert (replayed.status_code, replayed.json()["id"], len(sandbox.made())) == (201, created["id"], 1)
     ShippingLabel.objects.update(finished_at=timezone.now() - timedelta(hours=25), recipient=RECIPIENT)
@@ -256,7 +256,7 @@ def test_a_storage_that_is_down_leaves_every_row_as_it_is(
         run("own", EMAIL)
     assert everything() == before
     settings.STORAGES = kept_before
-    assert run("own", EMAIL) == ["1 parcels", "1 labels", "1 PDFs"]
+    assert run("own", EMAIL) == ["1 parcel", "1 label", "1 PDF"]
     assert traces() == []
 
 
@@ -272,7 +272,7 @@ def test_a_run_broken_off_after_the_pdfs_is_finished_by_the_next(own: Caller, mo
         with pytest.raises(KeyboardInterrupt):
             run("own", EMAIL)
     assert Parcel.objects.filter(customer_email=EMAIL).count() == 2  # parcels come with the labels, or not at all
-    assert run("own", EMAIL) == ["2 parcels", "1 labels", "0 PDFs"]
+    assert run("own", EMAIL) == ["2 parcels", "1 label", "0 PDFs"]
     assert traces() == []
 
 
@@ -281,7 +281,7 @@ def test_a_later_import_brings_the_customer_back_until_they_are_erased_again(own
     run("own", EMAIL)
     parcel_of_the_person(own.shop, id=parcel["id"])
     assert len(own.search(email=EMAIL).json()) == 1
-    assert run("own", EMAIL) == ["1 parcels", "0 labels", "0 PDFs"]
+    assert run("own", EMAIL) == ["1 parcel", "0 labels", "0 PDFs"]
 
 
 @pytest.mark.real_services
@@ -292,6 +292,24 @@ def test_an_erasure_behind_an_import_erases_what_that_brings(transactional_db: N
         parcel_of_the_person(own.shop)
         erasing.begin()
     erasing.join()
+    assert traces() == []
+
+
+@pytest.mark.parametrize("link", ["customerEmail", "orderId", "trackingId"])
+def test_an_erasure_erases_what_is_imported_while_pdfs_are_removed(
+    link: str, own: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = label_of_the_person(own.shop, tracking_numbers=["N1"])
+    known = parcel_of_the_person(own.shop, orderId=label.order_id) | {"customerEmail": EMAIL}
+    blank, nobody = label_erasure.blank_receipts, {"customerEmail": "other@example.com", "previousEmails": []}
+
+    def import_and_blank(label_ids: list[str]) -> None:
+        parcel_of_the_person(own.shop, **nobody | {"id": "later", link: known[link]})
+        monkeypatch.setattr("labels.personal_data.erasure.blank_receipts", blank)
+        blank(label_ids)
+
+    monkeypatch.setattr("labels.personal_data.erasure.blank_receipts", import_and_blank)
+    assert run("own", EMAIL)[0] == "2 parcels"
     assert traces() == []
 
 
@@ -308,7 +326,7 @@ def test_an_erasure_erases_a_label_that_is_bought_of_the_same_order_meanwhile(
         blank(label_ids)
 
     monkeypatch.setattr("labels.personal_data.erasure.blank_receipts", buy_and_blank)
-    assert run("own", EMAIL) == ["2 parcels", "1 labels", "1 PDFs"]
+    assert run("own", EMAIL) == ["2 parcels", "1 label", "1 PDF"]
     assert traces() == []
 
 
@@ -350,7 +368,7 @@ def test_bad_input_is_one_line_and_changes_nothing(arguments: tuple[str, str], o
 def test_the_command_tells_counts_and_never_the_customer(own: Caller, transactional_db: None, folder: Path) -> None:
     parcel_of_the_person(own.shop)
     code, out, err = run_here("erase_customer", "own", EMAIL)
-    assert (code, out, err) == (0, "1 parcels\n0 labels\n0 PDFs\n", "")
+    assert (code, out, err) == (0, "1 parcel\n0 labels\n0 PDFs\n", "")
 
 
 def test_an_export_holds_all_that_an_erasure_removes_and_nothing_of_others(

@@ -51,7 +51,7 @@ def test_in_french_what_is_found_is_counted_in_french(shop: Shop) -> None:
 def test_a_customer_is_erased_with_the_commands_words_before_and_after(shop: Shop) -> None:
     support, words = member("Support"), dry_run()
     page = post(support)
-    assert words[:2] == ["1 parcels", "1 labels"]
+    assert words[:2] == ["1 parcel", "1 label"]
     assert all(f"<code>{line}</code>" in page for line in words)
     assert Parcel.objects.filter(customer_email=EMAIL).exists(), "nothing is done before it is confirmed"
     search = AuditEntry.objects.get(action=Action.SEARCHED, actor="support")
