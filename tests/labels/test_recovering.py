@@ -8,11 +8,12 @@ from typing import Any, NoReturn
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.db import transaction
 from pytest_django.fixtures import Settings
 
 from carriers.errors import CancellationRefused
 from carriers.shipment import PickupPoint, PurchasedLabel
-from labels.lifecycle import cancelling, decisions
+from labels.lifecycle import cancelling, decisions, from_receipts
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
 from labels.orders import shipment
@@ -28,6 +29,7 @@ from tests.labels.interruptions import BETA, KEY, WAIT_S, assert_bought, buy_con
 from tests.labels.orders import PRODUCT, RECIPIENT, order, post, weighing
 from tests.labels.test_storage_check import check
 from tests.labels.urls import fetch
+from tests.models.interruptions import Elsewhere
 from tests.support.api import Caller
 from tests.support.audit import changes
 from tests.support.paths import SHIPMENTS
@@ -162,6 +164,20 @@ def test_a_pdf_that_is_lost_too_is_fetched_from_alpha(buyer: Caller, sandbox: Sa
     assert recover() == ["1 labels put back: unknown", "1 labels reconciled"]
     assert recover() == ["0 labels reconciled"]
     assert_bought(buyer, sandbox)
+
+
+@pytest.mark.real_services
+def test_of_two_at_once_one_puts_a_label_back(transactional_db: None, buyer: Caller) -> None:
+    restore = moment()
+    post(buyer, order(), key=KEY)
+    restore()
+    done: list[list[str]] = []
+    other = Elsewhere(lambda: done.append(recover()))
+    with transaction.atomic():
+        assert [*from_receipts.recover()] == ["labels put back: label_generated"]
+        other.begin()
+    other.join()
+    assert done == [["0 labels reconciled"]]
 
 
 def test_a_dry_run_says_it_and_changes_nothing(buyer: Caller) -> None:
