@@ -101,7 +101,8 @@ def ask(slip: DepositSlip, labels: Sequence[ShippingLabel], ends_at: float) -> l
     listed = {"label_ids": slip.label_ids, "tracking_numbers": slip.tracking_numbers}
     save_answer(slip, **listed, number=made.number, published_at=made.published_at, pdf=made.pdf)
     for refused in rest:
-        refused.refusal = REFUSAL.left if slip.pdf_removed_at else refused.refusal
+        if slip.pdf_removed_at:
+            refused.refusal = REFUSAL.left
         with_db_retry(refused.save)
     record(Action.ADDED, slip, number=made.number, parcels=len(slip.tracking_numbers))
     with suppress(storage.StorageError):  # opening it stores it later
