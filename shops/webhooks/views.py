@@ -16,6 +16,7 @@ from shops.api.paths import TRACKING
 from shops.api.query_fields import read_query
 from shops.api.request_body import ignored_header, sent_body
 from shops.api.serializer_fields import ObjectSerializer
+from shops.staff.audit import changes
 from shops.staff.audit.models import Action, Channel
 from shops.staff.audit.recording import Actor, acting, record
 from shops.webhooks import endpoints, feed
@@ -33,6 +34,7 @@ from shops.webhooks.serializers import (
 if TYPE_CHECKING:
     from shops.models import AccessToken, Shop
 
+RECORDED = ("url", "event_types", "state")  # of a change, by the audit log
 WITHOUT_QUERY = {"create", "retrieve", "change", "destroy", "rotate", "test", "replay"}
 
 
@@ -66,7 +68,7 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
             made, secret = endpoints.create(shop=shop, url=values["url"], event_types=event_types or ())
         except endpoints.LimitError:
             raise ApiError(TOO_MANY_WEBHOOKS, count=endpoints.MAX_ENDPOINTS) from None
-        self.note(Action.ADDED, made)
+        self.note(Action.ADDED, made, changes=changes.of_new(made, "url", "event_types"))
         headers = {"Location": f"{TRACKING}/webhooks/{made.id}"}
         body = webhook_answer(self.find(made.id)) | {"secret": secret}
         return Response(body, status=HTTPStatus.CREATED, headers=headers)
@@ -75,11 +77,12 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
         return Response(webhook_answer(self.find(webhook_id)))
 
     def change(self, request: Request, webhook_id: str) -> Response:
-        endpoint = self.find(webhook_id)
-        values = self.read(request, WebhookChangeSerializer())
-        endpoints.change(endpoint, **values)
-        self.note(Action.CHANGED, endpoint, **values)
-        return Response(webhook_answer(self.find(webhook_id)))
+        before = self.find(webhook_id)
+        endpoints.change(before, **self.read(request, WebhookChangeSerializer()))
+        after = self.find(webhook_id)
+        old, new = ({name: getattr(each, name) for name in RECORDED} for each in (before, after))
+        self.note(Action.CHANGED, after, changes=changes.between(old, new))
+        return Response(webhook_answer(after))
 
     def destroy(self, request: Request, webhook_id: str) -> Response:
         endpoint = self.find(webhook_id)
@@ -91,7 +94,7 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
         """Give an endpoint a new secret; those before sign for a day too."""
         endpoint = self.find(webhook_id)
         secret = endpoints.rotate(endpoint)
-        self.note(Action.CHANGED, endpoint, is_rotated=True)
+        self.note(Action.CHANGED, endpoint, note="Secret rotated.")
         return Response({"secret": secret})
 
     def test(self, request: Request, webhook_id: str) -> Response:
@@ -121,9 +124,9 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
             raise ApiError(WEBHOOK_NOT_FOUND)
         return found
 
-    def note(self, action: Action, endpoint: WebhookEndpoint, **values: Any) -> None:
+    def note(self, action: Action, endpoint: WebhookEndpoint, **facts: Any) -> None:
         with acting(Actor(cast("AccessToken", self.request.auth).id, Channel.API)):
-            record(action, endpoint, changes={name: [None, value] for name, value in values.items()})
+            record(action, endpoint, **facts)
 
     def read(self, request: Request, reader: ObjectSerializer) -> dict[str, Any]:
         """Read a body, and name what is ignored of it in the answer's header; raise ValidationError."""

@@ -15,6 +15,7 @@ from shops.webhooks.delivering import deliver_due
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
 from tests.shops.webhooks.receivers import Receiver, secret_of, tell_label
 from tests.support.api import Caller, assert_error
+from tests.support.audit import changes
 from tests.support.paths import TRACKING
 from tests.support.waiting import until
 
@@ -64,6 +65,25 @@ def test_a_new_endpoint_shows_its_secret_once(own: Caller, receiver: Receiver) -
     }
     assert get(own, made) == made
     assert own.get(WEBHOOKS).json() == {"data": [made], "next": None}
+
+
+def test_each_change_is_on_record_with_what_was_before(own: Caller, receiver: Receiver) -> None:
+    made, other = make(own, receiver, eventTypes=["label.failed"]), f"{receiver.url}other"
+    send(own, "PATCH", made, body={"url": other, "eventTypes": None, "status": "paused"})
+    send(own, "PATCH", made, body={"url": other})
+    send(own, "POST", made, "/rotate-secret")
+    send(own, "DELETE", made)
+    assert [(entry.action, entry.changes, entry.details) for entry in reversed(changes())] == [
+        ("added", {"url": [None, receiver.url], "event_types": [None, ["label.failed"]]}, {}),
+        (
+            "changed",
+            {"url": [receiver.url, other], "event_types": [["label.failed"], []], "state": ["active", "paused"]},
+            {},
+        ),
+        ("changed", {}, {}),
+        ("changed", {}, {"note": "Secret rotated."}),
+        ("removed", {}, {}),
+    ]
 
 
 @pytest.mark.any_database
