@@ -54,10 +54,10 @@ class EndpointForm(forms.ModelForm[WebhookEndpoint]):
 
     def clean_shop(self) -> Shop:
         shop: Shop = self.cleaned_data["shop"]
-        Shop.objects.select_for_update(no_key=True).get(id=shop.id)  # until the endpoint is made
-        if WebhookEndpoint.objects.for_shop(shop.id).not_revoked().count() >= endpoints.MAX_ENDPOINTS:
-            text = gettext("The shop has {count} endpoints, as many as it may: revoke one.")
-            raise ValidationError(text.format(count=endpoints.MAX_ENDPOINTS))
+        try:
+            endpoints.lock_room(shop)
+        except endpoints.LimitError as error:
+            raise ValidationError(capfirst(f"{error}.")) from None
         return shop
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Greatest, Now
+from django.utils.translation import gettext
 
 from shops.db import clock
 from shops.db.bulk import batches
@@ -30,13 +31,19 @@ class LimitError(ValueError):
     """The shop has all the endpoints that it may have; the text is for staff."""
 
 
+def lock_room(shop: Shop) -> None:
+    """Lock the shop until the transaction ends, so that two at once keep the limit; raise LimitError at the limit."""
+    Shop.objects.select_for_update(no_key=True).get(id=shop.id)
+    if WebhookEndpoint.objects.for_shop(shop.id).not_revoked().count() >= MAX_ENDPOINTS:
+        text = gettext("a shop has at most {count} endpoints: revoke one first")
+        raise LimitError(text.format(count=MAX_ENDPOINTS))
+
+
 def create(*, shop: Shop, url: str, event_types: Sequence[str] = ()) -> tuple[WebhookEndpoint, str]:
     """Make an endpoint of a URL and types that were checked; return it with its secret. Raise LimitError."""
     secret = signing.new_secret()
     with transaction.atomic():
-        Shop.objects.select_for_update(no_key=True).get(id=shop.id)  # so that two at once keep the limit
-        if WebhookEndpoint.objects.for_shop(shop.id).not_revoked().count() >= MAX_ENDPOINTS:
-            raise LimitError(f"a shop has at most {MAX_ENDPOINTS} endpoints: revoke one first")
+        lock_room(shop)
         endpoint = WebhookEndpoint(shop=shop, url=url, event_types=list(event_types))
         endpoint.set_secret(secret)
         endpoint.save(force_insert=True)

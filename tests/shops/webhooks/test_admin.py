@@ -65,7 +65,8 @@ def test_a_bad_url_makes_nothing_and_says_why(url: str, staff: Client, shop: Sho
 def test_a_shop_with_all_its_endpoints_gets_no_more(staff: Client, shop: Shop, receiver: Receiver) -> None:
     for _ in range(MAX_ENDPOINTS):
         endpoints.create(shop=shop, url=receiver.url)
-    assert "as many as it may" in staff.post(f"{ENDPOINTS}add/", {"shop": shop.id, "url": receiver.url}).text
+    page = staff.post(f"{ENDPOINTS}add/", {"shop": shop.id, "url": receiver.url}).text
+    assert "A shop has at most 10 endpoints: revoke one first." in page
     assert WebhookEndpoint.objects.count() == MAX_ENDPOINTS
 
 
@@ -81,7 +82,7 @@ def test_two_who_make_the_last_endpoint_at_once_make_one_and_the_other_is_told(r
             Shop.objects.select_for_update(no_key=True).get(id=shop.id)
             made = [pool.submit(each.post, f"{ENDPOINTS}add/", {"shop": shop.id, "url": receiver.url}) for each in both]
             assert len(wait(made, timeout=2).not_done) == len(both)  # they wait for the shop
-        told = ["as many as it may" in each.result(WAIT_TIMEOUT_S).text for each in made]
+        told = ["A shop has at most 10 endpoints" in each.result(WAIT_TIMEOUT_S).text for each in made]
     assert (sorted(told), WebhookEndpoint.objects.count()) == ([False, True], MAX_ENDPOINTS)
 
 
