@@ -6,7 +6,7 @@ Only the first queued row of an endpoint and subject is claimed; those behind it
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce, Greatest
 
-from carriers.http.connections import Deadline, clock_s
+from carriers.http.connections import Deadline
 from shops.db import clock
 from shops.db.due import FirstIds, is_due, share_out
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
@@ -42,16 +42,10 @@ class Claim:
     endpoint: WebhookEndpoint
     claimed_at: datetime
     deadline: Deadline
-    claimed_at_s: float = field(default_factory=clock_s)
 
     @property
     def leased_until(self) -> datetime:
         return self.claimed_at + LEASE
-
-    @property
-    def time(self) -> datetime:
-        """The time now, by the database's clock."""
-        return self.claimed_at + timedelta(seconds=clock_s() - self.claimed_at_s)
 
     @cached_property
     def body(self) -> bytes:

@@ -10,10 +10,11 @@ from datetime import datetime, timedelta
 from time import sleep
 from typing import Any
 
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import connection, transaction
 from django.db.models import OuterRef, Subquery
 
 from shops.db import bulk, clock
+from shops.db.replicas import UNREACHABLE
 from shops.webhooks import endpoints
 from shops.webhooks.claims import Claim, claim
 from shops.webhooks.metrics import ATTEMPTS, DELIVERED
@@ -69,9 +70,9 @@ def write_down(outcomes: list[Outcome]) -> None:
     while True:
         try:
             return record(outcomes)
-        except (OperationalError, InterfaceError) as error:
+        except UNREACHABLE as error:
             connection.close()
-            if all(each.claim.time > each.claim.leased_until for each in outcomes):
+            if all(clock.upper_bound_now() > each.claim.leased_until for each in outcomes):
                 raise
             logger.warning("webhook outcomes wait for the database", extra={"reason": type(error).__name__})
             sleep(POLL_S)

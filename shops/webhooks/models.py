@@ -16,8 +16,8 @@ from shops.db.fields import JSONTextField, KeyField, new_id
 from shops.db.querysets import ForShop
 from shops.webhooks.public_addresses import MAX_URL_LENGTH
 
-# What an endpoint's answer tells of the last attempt, by the delivery's columns.
-LAST = {"at": "attempt_at", "status": "status", "reason": "reason"}
+# What an endpoint's answer tells of the last attempt.
+LAST = ("last_attempt_at", "last_status", "last_reason")
 
 
 def new_endpoint_id() -> str:
@@ -60,7 +60,7 @@ class WebhookEndpointQuerySet(ForShop):
         own = WebhookDelivery.objects.filter(endpoint=OuterRef("pk")).order_by()
         queued = own.queued().values("endpoint").annotate(count=Count("id")).values("count")
         last = own.exclude(last_attempt_at=None).order_by("-last_attempt_at")
-        told = {f"last_{name}": Subquery(last.values(f"last_{column}")[:1]) for name, column in LAST.items()}
+        told = {name: Subquery(last.values(name)[:1]) for name in LAST}
         return self.defer("encrypted_secrets").annotate(queued=Coalesce(Subquery(queued), 0), **told)
 
 
@@ -127,15 +127,13 @@ class WebhookEndpoint(models.Model):
 
     @property
     def state(self) -> str:
-        for name, is_so in (
-            ("revoked", self.revoked_at),
-            ("disabled", self.disabled_at),
-            ("paused", self.is_paused),
-            ("failing", self.failing_since),
-        ):
-            if is_so:
-                return name
-        return "active"
+        is_so = {
+            "revoked": self.revoked_at,
+            "disabled": self.disabled_at,
+            "paused": self.is_paused,
+            "failing": self.failing_since,
+        }
+        return next((name for name, value in is_so.items() if value), "active")
 
 
 LATER_ID = "greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1)"

@@ -20,6 +20,7 @@ from carriers.http.connections import (
     within,
 )
 from shops.contracts.encryption import UnreadableSecretError
+from shops.db import clock
 from shops.webhooks.claims import DEADLINE_S, MAX_FOR_ENDPOINT, Claim
 from shops.webhooks.public_addresses import may_connect
 from shops.webhooks.signing import sign
@@ -98,7 +99,7 @@ def post(claim: Claim) -> int:
 
 
 def headers(claim: Claim) -> dict[str, str]:
-    message_id, sent_at = claim.delivery.event_id, int(claim.time.timestamp())
+    message_id, sent_at = claim.delivery.event_id, int(clock.upper_bound_now().timestamp())
     keys = claim.endpoint.signing_secrets(claim.claimed_at)
     return {
         "Content-Type": "application/json",

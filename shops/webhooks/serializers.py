@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from rest_framework import serializers
 
-from shops.api.cursors import PageSerializer
+from shops.api.cursors import MAX_CURSOR_LENGTH, PageSerializer
 from shops.api.field_faults import Fault
 from shops.api.query_fields import (
     ChoiceParameter,
@@ -24,7 +24,6 @@ from shops.webhooks.public_addresses import MAX_URL_LENGTH, UrlError, check_url
 
 MAX_EVENTS: Final = 500
 MAX_TYPES: Final = 100  # that are read, the same one twice included
-MAX_PLACE_LENGTH: Final = 1000
 
 
 class PlaceParameter(TextParameter):
@@ -37,7 +36,7 @@ class PlaceParameter(TextParameter):
 
 
 class EventQuerySerializer(QuerySerializer):
-    after = PlaceParameter(max_length=MAX_PLACE_LENGTH)
+    after = PlaceParameter(max_length=MAX_CURSOR_LENGTH)
     type = ChoiceParameter(tuple(EVENT_TYPES))
     limit = WholeNumberParameter(min_value=1, max_value=MAX_EVENTS, default=100)
 
@@ -103,7 +102,7 @@ class ReplaySerializer(ObjectSerializer):
 
 def webhook_answer(endpoint: Any) -> dict[str, Any]:
     """Return an endpoint of `for_answers`, without its secret."""
-    at = iso_or_none(endpoint.last_at)
+    at = iso_or_none(endpoint.last_attempt_at)
     last = at and {"at": at, "httpStatus": endpoint.last_status, "reason": endpoint.last_reason or None}
     return {
         "id": endpoint.id,
