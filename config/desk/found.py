@@ -12,7 +12,7 @@ from django.utils.translation import gettext_noop, pgettext_lazy
 from config.desk.pasted import Line
 from labels.models import LabelState, ShippingLabel
 from parcels.models import NumberState, Parcel, TrackingNumber
-from parcels.templatetags.parcel_page import late_label, moment
+from parcels.templatetags.parcel_page import LATE_FIELDS, late_label, moment
 from parcels.tracking.events import milliseconds
 from shops.staff import days
 from shops.staff.pages import page_of
@@ -22,9 +22,8 @@ BATCH: Final = 1000
 SEARCHED_AT_ONCE: Final = 50  # numbers that no parcel has are looked for in labels
 TOLERANCE_KG: Final = Decimal("0.01")
 OF_NUMBER: Final = (
-    *("number", "state", "label", "parcel__last_status", "parcel__carrier_code", "parcel__handed_in_at"),
-    *("parcel__shop__name", "parcel__order_number", "parcel__is_withdrawn"),
-    *("parcel__estimated_delivery_date_window", "parcel__delivery_date"),
+    *("number", "state", "label", "parcel__carrier_code", "parcel__handed_in_at"),
+    *("parcel__shop__name", "parcel__order_number", *(f"parcel__{name}" for name in LATE_FIELDS)),
 )
 OF_LABEL: Final = (
     *("state", "finished_at", "cancel_requested_at", "weights_kg", "tracking_numbers", "cancelled_numbers"),

@@ -8,6 +8,7 @@ from labels.ids import id_prefix
 from labels.models import ShippingLabel
 from parcels.admin.parcels import ParcelAdmin
 from parcels.models import NumberState, Parcel, TrackingNumber
+from parcels.templatetags.parcel_page import LATE_FIELDS
 from shops.admin.shop_overview import PANELS, first_day, week_panel
 from shops.models import Shop
 from shops.staff.days import start_of
@@ -39,8 +40,7 @@ def parcel_of(label: ShippingLabel) -> Parcel | None:
 def parcels_by_label(label_ids: list[str]) -> dict[str, Parcel]:
     """Return the parcels that labels bought numbers of, with what tells if one is late."""
     bought = TrackingNumber.objects.filter(state=NumberState.BOUGHT, label__in=label_ids).select_related("parcel")
-    promise = ("estimated_delivery_date_window", "delivery_date", "is_withdrawn")
-    return {str(row.label): row.parcel for row in bought.only("label", *(f"parcel__{name}" for name in promise))}
+    return {str(row.label): row.parcel for row in bought.only("label", *(f"parcel__{name}" for name in LATE_FIELDS))}
 
 
 def labels_panel(request: HttpRequest, shop: Shop) -> str:

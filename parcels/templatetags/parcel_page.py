@@ -17,6 +17,8 @@ from shops.staff.display_texts import NOTHING, badge, short_name, time_tag
 # By status: its colour, and its name in the texts for shops in French.
 TABLE: Final = Path(__file__).with_name("statuses.csv").read_text("utf-8")
 STATUSES: Final = {row["status"]: row for row in csv.DictReader(TABLE.splitlines())}
+# What `late_label` reads of a parcel.
+LATE_FIELDS: Final = ("estimated_delivery_date_window", "delivery_date", "is_withdrawn", "last_status")
 
 register = template.Library()
 

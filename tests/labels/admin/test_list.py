@@ -14,7 +14,7 @@ from shops.models import Shop
 from shops.personal_data import MASKED
 from shops.staff import base, filters
 from tests.labels.admin.pages import CONTRACTS, LABELS, NOON, listed, page_of
-from tests.labels.factories import ContractFactory, LabelFactory
+from tests.labels.factories import ContractFactory, LabelFactory, publish
 from tests.labels.orders import RECIPIENT
 from tests.support.api import logged_in, query_count
 from tests.support.cases import in_one_test
@@ -175,6 +175,15 @@ def test_the_list_and_the_page_cost_the_same_for_one_label_and_for_a_full_page(s
     assert len(listed(staff, q="7")) == 25
     assert [query_count(staff, path) for path in paths] == costs
     assert max(costs) <= 17  # a label's page reads the account and its next step; PostgreSQL is asked for the time too
+
+
+def test_parcels_of_labels_cost_the_list_the_same_for_one_and_for_several(staff: Client, shop: Shop) -> None:
+    publish(LabelFactory(shop=shop, tracking_numbers=["6A0"]))
+    staff.get(LABELS)
+    cost = query_count(staff, LABELS)
+    for number in range(1, 5):
+        publish(LabelFactory(shop=shop, tracking_numbers=[f"6A{number}"]))
+    assert query_count(staff, LABELS) == cost
 
 
 def test_the_list_reads_neither_pdfs_nor_declarations(staff: Client, shop: Shop) -> None:
