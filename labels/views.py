@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote
 
 from django.core.signing import BadSignature
-from django.db.models import QuerySet
 from django.http import HttpResponse
 from rest_framework.exceptions import ValidationError
 from rest_framework.permissions import AllowAny
@@ -29,7 +28,7 @@ from shops import tokens
 from shops.api.authentication import may_be_valid, sent_token
 from shops.api.cursors import read_page
 from shops.api.errors.coded import PDF_UNREADABLE
-from shops.api.errors.exceptions import ApiError
+from shops.api.errors.exceptions import ApiError, found
 from shops.api.errors.plain import LABEL_NOT_FOUND, LINK_INVALID, PDF_NOT_FOUND
 from shops.api.paths import TRACKING
 from shops.api.query_fields import read_query
@@ -115,14 +114,15 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
 
     def retrieve(self, request: Request, label_id: str) -> Response:
         """Answer with a label bought before, its URL signed afresh."""
-        label = found(ShippingLabel.objects.for_shop(str(request.user.pk)).generated(), label_id)
+        labels = ShippingLabel.objects.for_shop(str(request.user.pk)).generated()
+        label = found(labels, label_id, LABEL_NOT_FOUND)
         return Response(self.body(label), headers=headers_of(label))
 
     def cancel(self, request: Request, label_id: str) -> Response:
         """Cancel a label, or answer as before for one that is cancelled or about to be; a body is not read."""
         read_query(request)
         labels = ShippingLabel.objects.for_shop(str(request.user.pk)).cancellable().defer("pdf")
-        label = found(labels, label_id)
+        label = found(labels, label_id, LABEL_NOT_FOUND)
         before = label.state
         with acting(Actor(cast("AccessToken", request.auth).id, Channel.API)):
             try:
@@ -171,14 +171,6 @@ class PointViewSet(ViewSet):
         near = points.find(shop_id=shop.id, sender_address=shop.sender_address, search=search)
         data = list(map(points.as_json, near.points[: search["limit"]]))
         return Response({"data": data, "asOf": iso(near.asked_at)})
-
-
-def found(labels: QuerySet[ShippingLabel], label_id: str) -> ShippingLabel:
-    """Return the label with an id; raise ApiError."""
-    label = None if "\0" in label_id else labels.filter(id=label_id).first()
-    if label is None:
-        raise ApiError(LABEL_NOT_FOUND)
-    return label
 
 
 def headers_of(label: ShippingLabel) -> dict[str, str]:

@@ -10,7 +10,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from shops.api.cursors import PageSerializer, read_page
 from shops.api.errors.coded import TOO_MANY_WEBHOOKS
-from shops.api.errors.exceptions import ApiError
+from shops.api.errors.exceptions import ApiError, found
 from shops.api.errors.plain import WEBHOOK_NOT_FOUND
 from shops.api.paths import TRACKING
 from shops.api.query_fields import read_query
@@ -119,10 +119,7 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
 
     def find(self, webhook_id: str) -> WebhookEndpoint:
         """Find an endpoint of the shop; raise ApiError."""
-        found = None if "\0" in webhook_id else self.rows().filter(id=webhook_id).first()
-        if found is None:
-            raise ApiError(WEBHOOK_NOT_FOUND)
-        return found
+        return found(self.rows(), webhook_id, WEBHOOK_NOT_FOUND)
 
     def note(self, action: Action, endpoint: WebhookEndpoint, **facts: Any) -> None:
         with acting(Actor(cast("AccessToken", self.request.auth).id, Channel.API)):

@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from django.db.models import Model, QuerySet
 from rest_framework.exceptions import APIException, AuthenticationFailed
+
+Row = TypeVar("Row", bound=Model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +61,14 @@ class ApiError(APIException):
         self.status_code = entry.statuses[0]
         wait = wait or entry.retry_after_s
         self.headers = {"Retry-After": str(wait)} if wait else {}
+
+
+def found(rows: QuerySet[Row], key: str, missing: ErrorEntry) -> Row:
+    """Return the row with this key; raise ApiError."""
+    row = None if "\0" in key else rows.filter(pk=key).first()
+    if row is None:
+        raise ApiError(missing)
+    return row
 
 
 class UnauthenticatedError(ApiError, AuthenticationFailed):
