@@ -7,7 +7,8 @@ from typing import Any, Final
 from labels.models import ShippingLabel, ShippingLabelQuerySet
 from labels.serializers import CARRIER_CODES, MAX_REFERENCE_LENGTH
 from shops.api.cursors import PageSerializer
-from shops.api.query_fields import ChoiceParameter, MomentParameter, TextParameter
+from shops.api.query_fields import MomentParameter, TextParameter
+from shops.api.serializer_fields import ChoiceField
 
 MAX_NUMBER_LENGTH: Final = 64
 COLUMNS: Final = (
@@ -22,7 +23,7 @@ class LabelQuerySerializer(PageSerializer):
     orderId = TextParameter(source="order_id", max_length=255)
     reference = TextParameter(max_length=MAX_REFERENCE_LENGTH)
     trackingNumber = TextParameter(source="tracking_number", max_length=MAX_NUMBER_LENGTH)
-    carrierCode = ChoiceParameter(CARRIER_CODES, source="carrier_code")
+    carrierCode = ChoiceField(CARRIER_CODES, source="carrier_code", required=False)
     createdFrom = MomentParameter(source="created_at__gte")
     createdTo = MomentParameter(source="created_at__lt", is_end=True)
 

@@ -23,8 +23,8 @@ from labels.orders import check_product, credentials_on
 from labels.serializers import as_number
 from shops.api.errors.coded import CarrierFailedError
 from shops.api.field_faults import Fault
-from shops.api.query_fields import ChoiceParameter, QuerySerializer, WholeNumberParameter
-from shops.api.serializer_fields import DateField, StringField, TextField
+from shops.api.query_fields import QuerySerializer, WholeNumberParameter
+from shops.api.serializer_fields import ChoiceField, DateField, StringField, TextField
 from shops.contracts.addresses import CountryField, address_of
 from shops.contracts.bulkhead import BulkheadFullError, bulkhead
 from shops.contracts.clients import client
@@ -55,7 +55,7 @@ class WeightParameter(StringField):
 class PointQuerySerializer(QuerySerializer):
     """Where, and for which parcel, points are searched for."""
 
-    productCode = ChoiceParameter(PICKUP_PRODUCTS, source="product_code", required=True)
+    productCode = ChoiceField(PICKUP_PRODUCTS, source="product_code")
     zip = TextField(max_length=20)
     city = TextField(max_length=50)
     countryCode = CountryField(source="country_code", required=False, default=DEFAULT_COUNTRY)

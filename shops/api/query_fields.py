@@ -11,7 +11,7 @@ from rest_framework.request import Request
 
 from carriers.products import PARIS
 from shops.api.field_faults import Fault
-from shops.api.serializer_fields import ChoiceField, ObjectSerializer, StringField
+from shops.api.serializer_fields import ObjectSerializer, StringField
 
 MAX_NAMED: Final = 5  # unknown parameters, each cut to as many characters as a name may have
 MAX_NAME_LENGTH: Final = 40
@@ -25,12 +25,7 @@ class TextParameter(StringField):
     """A text that is compared exactly."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(min_length=1, required=kwargs.pop("required", False), **kwargs)
-
-
-class ChoiceParameter(ChoiceField):
-    def __init__(self, choices: tuple[str, ...], **kwargs: Any) -> None:
-        super().__init__(choices, required=kwargs.pop("required", False), **kwargs)
+        super().__init__(min_length=1, required=False, **kwargs)
 
 
 class WholeNumberParameter(StringField):

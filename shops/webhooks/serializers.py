@@ -10,7 +10,6 @@ from rest_framework import serializers
 from shops.api.cursors import MAX_CURSOR_LENGTH, PageSerializer
 from shops.api.field_faults import Fault
 from shops.api.query_fields import (
-    ChoiceParameter,
     MomentParameter,
     QuerySerializer,
     TextParameter,
@@ -37,7 +36,7 @@ class PlaceParameter(TextParameter):
 
 class EventQuerySerializer(QuerySerializer):
     after = PlaceParameter(max_length=MAX_CURSOR_LENGTH)
-    type = ChoiceParameter(tuple(EVENT_TYPES))
+    type = ChoiceField(tuple(EVENT_TYPES), required=False)
     limit = WholeNumberParameter(min_value=1, max_value=MAX_EVENTS, default=100)
 
 
@@ -118,7 +117,7 @@ def webhook_answer(endpoint: Any) -> dict[str, Any]:
 
 
 class DeliveryQuerySerializer(PageSerializer):
-    state = ChoiceParameter(tuple(DeliveryState.values))
+    state = ChoiceField(DeliveryState.values, required=False)
 
 
 def delivery_answer(delivery: WebhookDelivery) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from rest_framework.request import Request
 
 from shops.api.cursors import PageSerializer, read_page
 from shops.api.field_faults import describe_faults
-from shops.api.query_fields import ChoiceParameter, MomentParameter, TextParameter
+from shops.api.query_fields import MomentParameter, TextParameter
+from shops.api.serializer_fields import ChoiceField
 from shops.models import AccessToken, Shop
 from tests.support.api import Clock
 from tests.support.cases import in_one_test
@@ -27,7 +28,7 @@ class TokenQuery(PageSerializer):
     """The query of a list of tokens, as a list of the API would declare it."""
 
     name = TextParameter(source="token_name", max_length=10)
-    kind = ChoiceParameter(("a", "b"))
+    kind = ChoiceField(("a", "b"), required=False)
     createdFrom = MomentParameter(source="created_at__gte")  # noqa: N815 - the public name
     createdTo = MomentParameter(source="created_at__lt", is_end=True)  # noqa: N815
 
