@@ -17,9 +17,8 @@ from parcels.models import Parcel, TrackingNumber
 from parcels.templatetags.parcel_page import moment
 from shops.contracts.accounts import others_of
 from shops.contracts.bulkhead import NotAskedError
-from shops.contracts.conversation import NoAccountError, conversation
+from shops.contracts.conversation import contract_with, conversation
 from shops.contracts.encryption import UnreadableSecretError
-from shops.contracts.models import CarrierContract
 from shops.db import clock
 from shops.staff.days import zone
 from shops.staff.display_texts import number
@@ -110,9 +109,7 @@ def proof_of(number: TrackingNumber) -> bytes | None:
 
     Raise CarrierError, NotAskedError or UnreadableSecretError.
     """
-    contract = CarrierContract.find(shop_id=number.shop_id, carrier_code=number.carrier_code)
-    if contract is None:
-        raise NoAccountError(f"the shop has no {number.carrier_code} contract any more, so the carrier can't be asked")
+    contract = contract_with(number.shop_id, number.carrier_code)
     for credentials in (contract.credentials, *others_of([contract])[contract.shop_id]):
         with conversation(contract, credentials, Service.CANCELLATION, about=number.label or None) as talk:
             if proof := talk.carrier.proof_of_delivery(number.number, talk.credentials):

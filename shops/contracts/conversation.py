@@ -80,12 +80,18 @@ def conversation_about(row: OfAccount, service: Service) -> Iterator[Conversatio
         yield talk
 
 
-def account_of(row: OfAccount) -> tuple[CarrierContract, Credentials]:
-    """Return the contract and the credentials of the account that a label or a slip is of; raise NoAccountError."""
-    contract = CarrierContract.find(shop_id=row.shop_id, carrier_code=row.carrier_code)
+def contract_with(shop_id: str, carrier_code: str) -> CarrierContract:
+    """Return the shop's contract with a carrier; raise NoAccountError."""
+    contract = CarrierContract.find(shop_id=shop_id, carrier_code=carrier_code)
     if contract is None:
         text = gettext("the shop has no {carrier} contract any more, so the carrier can't be asked")
-        raise NoAccountError(text.format(carrier=row.carrier_code))
+        raise NoAccountError(text.format(carrier=carrier_code))
+    return contract
+
+
+def account_of(row: OfAccount) -> tuple[CarrierContract, Credentials]:
+    """Return the contract and the credentials of the account that a label or a slip is of; raise NoAccountError."""
+    contract = contract_with(row.shop_id, row.carrier_code)
     try:
         return contract, credentials_for(contract, row.account_number)
     except UnknownAccountError as error:
