@@ -9,6 +9,7 @@ from django.db.models.lookups import LessThan
 
 from carriers.tracking import Status
 from parcels.figures.models import Timing
+from parcels.tracking.events import milliseconds
 
 
 class NumberIn(Func):
@@ -41,7 +42,7 @@ TIMING = Case(
 
 def is_overdue(now: datetime) -> Q:
     """Make the condition of the parcels whose promise is over, and which are not delivered."""
-    return IS_PROMISED & Q(LessThan(WINDOW_END, round(now.timestamp() * 1000)))
+    return IS_PROMISED & Q(LessThan(WINDOW_END, milliseconds(now)))
 
 
 def timing_at(now: datetime) -> Case:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
+from operator import itemgetter
 from typing import Any, Final
 
 from django.db import connection, transaction
@@ -59,11 +60,7 @@ def absorb(number: TrackingNumber, other: TrackingNumber, *, are_texts_erased: b
     """Let a number that moves to a parcel have what its carrier told of the row that the parcel has."""
     both = [CarrierEvent.stored(each.number, row) for each in (number, other) for row in each.events]
     save_events(number, union(both), are_texts_erased=are_texts_erased)
-    number.expected = max(filter(None, (number.expected, other.expected)), key=asked_at, default=None)
-
-
-def asked_at(expected: dict[str, int]) -> int:
-    return expected["askedAt"]
+    number.expected = max(filter(None, (number.expected, other.expected)), key=itemgetter("askedAt"), default=None)
 
 
 @transaction.atomic

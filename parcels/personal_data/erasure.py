@@ -19,6 +19,7 @@ from parcels.tracking.timeline import TIMELINE_FIELDS, keep_report, move_time
 from shops.db import clock
 from shops.db.bulk import batches
 from shops.personal_data import Columns, Traces, left_of
+from shops.staff.search import upper
 
 # What is read of a parcel beside its personal columns.
 READ = ("updated_at", "imported_at", *TIMELINE_FIELDS)
@@ -31,7 +32,7 @@ def parcels_of(shop_id: str, email: str) -> list[Traces]:
     have earlier e-mails.
     """
     own = Parcel.objects.for_shop(shop_id).order_by()
-    by_email = own.alias(folded=Upper("customer_email")).filter(folded=ascii_upper(email))
+    by_email = own.alias(folded=Upper("customer_email")).filter(folded=upper(email))
     by_earlier = own.exclude(previous_emails=[]).filter(previous_emails__icontains=orjson.dumps(email).decode())
     ids = {*by_email.values_list("id", flat=True), *by_earlier.values_list("id", flat=True)}
     return [found for batch in batches(ids) for found in traces(own.filter(id__in=batch))]
@@ -53,11 +54,6 @@ def traces(parcels: QuerySet[Parcel]) -> list[Traces]:
         Traces(parcel_id, order_id, frozenset([tracking_id, *numbers]))
         for parcel_id, order_id, tracking_id, numbers in rows
     ]
-
-
-def ascii_upper(text: str) -> str:
-    """Fold ASCII letters only, as both databases do for a column in code point order."""
-    return "".join(letter.upper() if letter.isascii() else letter for letter in text)
 
 
 def erase(parcel_ids: Iterable[str]) -> int:

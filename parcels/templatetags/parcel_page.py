@@ -2,7 +2,7 @@
 
 import csv
 import json
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from parcels.models import Parcel, TrackingStatus
+from parcels.tracking import events
 from shops.staff.display_texts import NOTHING, badge, short_name, time_tag
 
 # By status: its colour, and its name in the texts for shops in French.
@@ -39,7 +40,7 @@ def status_label(status: str | None) -> str:
 @register.filter
 def moment(time_ms: int | None) -> datetime | None:
     """Convert Unix milliseconds to a time in UTC."""
-    return None if time_ms is None else datetime.fromtimestamp(time_ms / 1000, UTC)
+    return None if time_ms is None else events.moment(time_ms)
 
 
 def promised_until(parcel: Parcel) -> datetime | None:

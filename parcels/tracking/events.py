@@ -1,7 +1,7 @@
 """The carriers' events, as the rows of numbers keep them: a union that grows the same in whatever order they come."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, Self
 
@@ -94,3 +94,7 @@ def union(*groups: Iterable[CarrierEvent]) -> list[CarrierEvent]:
 
 def milliseconds(moment: datetime) -> int:
     return round(moment.timestamp() * 1000)
+
+
+def moment(time_ms: int) -> datetime:
+    return datetime.fromtimestamp(time_ms / 1000, UTC)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from threading import Event
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection
+from django.db import connection
 
 from carriers.circuit_breaker import CircuitState
 from carriers.errors import CarrierError, CredentialsRejected
@@ -32,6 +32,7 @@ from shops.contracts.clients import tracker as tracker_of
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from shops.db import clock
+from shops.db.replicas import UNREACHABLE
 
 logger = logging.getLogger("parcels.tracking")
 
@@ -218,7 +219,7 @@ def record_batch(answered: Sequence[Asked], *, is_test: bool) -> set[int]:
     answers = {each.number.id: (each.answer, each.outcome) for each in answered if each.answer is not None}
     try:
         return record_all(answers, now=clock.now(), is_test=is_test)
-    except (OperationalError, InterfaceError):
+    except UNREACHABLE:
         raise  # the database is away; the numbers are due again when their leases end
     except Exception:
         if len(answered) > 1:

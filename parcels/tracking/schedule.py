@@ -1,16 +1,17 @@
 """The time at which a number's carrier is asked next."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from random import random
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from django.conf import settings
 
 from carriers import TRACKERS
+from carriers.products import PARIS
 from carriers.tracking import Status
 from parcels.models import NumberState, TrackingNumber
+from parcels.tracking.events import moment
 from parcels.tracking.steps import FINAL
 
 Random = Callable[[], float]
@@ -32,7 +33,7 @@ DELIVERED_FOR, DELIVERED_INTERVAL = 7 * DAY, DAY
 UNKNOWN_NEW_FOR, UNKNOWN_NEW_INTERVAL, UNKNOWN_INTERVAL, UNKNOWN_FOR = DAY, HOUR, 6 * HOUR, 15 * DAY
 FOLLOWED_FOR = 90 * DAY
 # No parcel is delivered at night.
-ROUNDS_BEGIN_H, ROUNDS_END_H, ROUNDS_ZONE = 7, 21, ZoneInfo("Europe/Paris")
+ROUNDS_BEGIN_H, ROUNDS_END_H, ROUNDS_ZONE = 7, 21, PARIS
 JITTER = 0.1  # of the interval, to either side
 # After a failure the carrier is asked again after this time, then after twice as long, and so on.
 FIRST_RETRY, LAST_RETRY = timedelta(minutes=5), 4 * HOUR
@@ -96,7 +97,3 @@ def next_try(failures: int, now: datetime, random: Random = random) -> datetime:
 
 def with_jitter(interval: timedelta, random: Random) -> timedelta:
     return interval * (1 - JITTER + 2 * JITTER * random())
-
-
-def moment(time_ms: int) -> datetime:
-    return datetime.fromtimestamp(time_ms / 1000, UTC)
