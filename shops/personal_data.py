@@ -77,16 +77,14 @@ class Members:
         return self.parts.get(name) or (None if name in self.others else self.unknown)
 
     def masked(self, value: Json | None, beside: Beside) -> Json | None:
-        if value is None:
-            return None
-        found = ((name, each, self.part(name)) for name, each in value.items())
-        return {name: part.masked(each, value) if part else each for name, each, part in found}
+        return value and self.changed(value, lambda part, each: part.masked(each, value))
 
     def erased(self, value: Json | None) -> Json | None:
-        if value is None:
-            return None
+        return value and self.changed(value, lambda part, each: part.erased(each))
+
+    def changed(self, value: Json, change: Callable[[Part, Any], Any]) -> Json:
         found = ((name, each, self.part(name)) for name, each in value.items())
-        return {name: part.erased(each) if part else each for name, each, part in found}
+        return {name: change(part, each) if part else each for name, each, part in found}
 
     def values(self, path: str) -> Iterator[tuple[str, Value]]:
         for name, part in self.parts.items():

@@ -42,9 +42,5 @@ def remove_events(*, is_dry_run: bool, **run: Any) -> int:
     if not is_dry_run:
         end_deliveries()
         forget_transactions()
-    return remove(old_events, is_dry_run=is_dry_run, **run)
-
-
-def old_events(before: datetime) -> QuerySet[Any]:
-    old = WebhookEvent.objects.filter(created_at__lt=before).exclude(deliveries__leased_until__gt=clock.Now())
-    return old.order_by("created_at")
+    idle = WebhookEvent.objects.exclude(deliveries__leased_until__gt=clock.Now()).order_by("created_at")
+    return remove(lambda before: idle.filter(created_at__lt=before), is_dry_run=is_dry_run, **run)

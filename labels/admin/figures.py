@@ -23,7 +23,7 @@ from labels.models import LabelState, ShippingLabel
 from shops.contracts.clients import client
 from shops.db import clock
 from shops.staff import days
-from shops.staff.days import day_of, start_of
+from shops.staff.days import day_of, last_days, start_of
 from shops.staff.display_texts import number
 from shops.staff.panels import Chart, Figure, Panel, Row, Series, Table, counted, created, list_url, may_view, moment
 
@@ -43,10 +43,6 @@ def panels(request: HttpRequest) -> Iterator[Panel]:
         yield labels_a_day(today)
         yield failures_by_code(today)
         yield buying(today)
-
-
-def last_days(today: date, count: int) -> list[date]:
-    return [today - timedelta(days=ago) for ago in reversed(range(count))]
 
 
 def labels_a_day(today: date) -> Chart:

@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext
 
 from parcels.admin.filters import GOES_BACK_DAYS, goes_back
-from parcels.figures.counting import DAYS_SHOWN, SILENT_DAYS, days_shown
+from parcels.figures.counting import DAYS_SHOWN, SILENT_DAYS
 from parcels.figures.models import DayFigure, ParcelFigure, Timing, TrackingFigure
 from parcels.figures.timing import WINDOW_END, is_overdue
 from parcels.models import Parcel, TrackingStatus
@@ -20,7 +20,7 @@ from shops.admin.shop_overview import PANELS, first_day, week_panel
 from shops.db import clock
 from shops.models import Shop
 from shops.staff import figures
-from shops.staff.days import start_of, today
+from shops.staff.days import last_days, start_of, today
 from shops.staff.display_texts import NOTHING, number, percentage, short_name
 from shops.staff.filters import NONE
 from shops.staff.panels import (
@@ -49,7 +49,7 @@ parcels_url = partial(list_url, "parcels", "parcel")
 def panels(request: HttpRequest) -> Iterator[Panel]:
     """Make the panels of those who may see parcels."""
     if may_view(request, "parcels", "parcel"):
-        days = days_shown(today())
+        days = last_days(today(), DAYS_SHOWN)
         carriers = list(TrackingFigure.objects.all())
         yield stuck_tile(carriers)
         yield on_time(days)

@@ -16,7 +16,7 @@ from parcels.models import Parcel, TrackingNumber
 from parcels.tracking.events import milliseconds
 from shops.db import clock
 from shops.staff import figures
-from shops.staff.days import bounds, day_of
+from shops.staff.days import bounds, day_of, last_days
 
 DAYS_SHOWN: Final = 30
 SILENT_DAYS: Final = (3, 7, 14)
@@ -25,7 +25,7 @@ SILENT_DAYS: Final = (3, 7, 14)
 def recount(is_stopping: Callable[[], bool] = lambda: False) -> int:
     """Count the parcels of each day that is shown, and the followed ones; return the number of days."""
     begun_at = clock.now()
-    days = days_shown(day_of(begun_at))
+    days = last_days(day_of(begun_at), DAYS_SHOWN)
     for day in days:
         if is_stopping():
             return 0
@@ -35,11 +35,6 @@ def recount(is_stopping: Callable[[], bool] = lambda: False) -> int:
     figures.replace(TrackingFigure.objects.all(), list(count_followed(begun_at)))
     figures.note(figures.PARCELS, begun_at)
     return len(days)
-
-
-def days_shown(today: date) -> list[date]:
-    """Return the last days, today among them, the oldest first."""
-    return [today - timedelta(days=ago) for ago in reversed(range(DAYS_SHOWN))]
 
 
 def count(day: date, now: datetime) -> Iterator[ParcelFigure]:

@@ -17,7 +17,6 @@ from shops.staff.unfold_classes import PasswordInput
 from shops.staff.worded import fault
 
 KEEP = gettext_lazy("Kept encrypted and never shown. Empty: the one that is stored stays.")
-CUSTOMS = (*terms.CUSTOMS, "customs_shipping_cost_eur")
 PARTS = {"code": "carrier_code", "service": "service", "as": "as_code"}  # of the form, and of what is stored
 
 
@@ -156,9 +155,9 @@ class ContractForm(forms.ModelForm[CarrierContract]):
             data["products"] = checked_products(carrier, data.get("products") or {})
         with self.telling():
             data["commercial_name"] = terms.checked_name(carrier, data.get("commercial_name", ""))
-        if not any(name in self.errors for name in CUSTOMS):
+        if not any(name in self.errors for name in terms.NO_CUSTOMS):
             with self.telling():
-                typed = {name: "" if data.get(name) is None else data[name] for name in CUSTOMS}
+                typed = {name: "" if data.get(name) is None else data[name] for name in terms.NO_CUSTOMS}
                 data |= terms.checked_customs(carrier, typed)
         return data
 

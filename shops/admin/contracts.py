@@ -22,6 +22,7 @@ from shops.admin.kept import OfShopAdmin
 from shops.contracts import accounts, checking
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
+from shops.contracts.terms import ACCOUNTS, NO_CUSTOMS
 from shops.staff.display_texts import NOTHING, column
 from shops.staff.exports import read_columns
 from shops.staff.filters import CarrierFilter, ModeFilter, OptionFilter, of
@@ -29,11 +30,7 @@ from shops.staff.unfold_classes import AutocompleteSelectFilter
 
 LOOPBACK = {"127.0.0.1", "::1"}
 CHECK = "_check"
-TERMS = (
-    *("label_format", "commercial_name", "customs_description"),
-    *("customs_value_eur", "customs_hs_code", "customs_shipping_cost_eur"),
-)
-ACCOUNTS = ("parent_account_number", "pickup_account_number")
+TERMS = ("label_format", "commercial_name", *NO_CUSTOMS)
 SECRETS = ("password", "api_key", "pickup_secret")
 
 SECRET_KINDS = {
@@ -71,8 +68,8 @@ class CarrierContractAdmin(OfShopAdmin[CarrierContract]):
     def get_fields(self, request: HttpRequest, obj: CarrierContract | None = None) -> tuple[Any, ...]:
         secrets = SECRETS if may_send_secrets(request) else ("secret",)
         if obj is None:
-            return ("shop", "carrier_code", "account_number", *ACCOUNTS, *secrets, "products", *TERMS)
-        known = ("id", "shop", "carrier_code", "account_number", *ACCOUNTS)
+            return ("shop", "carrier_code", *ACCOUNTS, *secrets, "products", *TERMS)
+        known = ("id", "shop", "carrier_code", *ACCOUNTS)
         if not self.has_change_permission(request, obj):
             return (*known, "activated", *TERMS, "updated_at", "tracking")
         return (*known, *secrets, "products", *TERMS, "updated_at", "tracking")

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django_ratelimit.core import get_usage
 
-from shops.api.traffic import CLASSES, FAILURES, traffic
+from shops.api.traffic import CLASSES, STORE_FAILURES, traffic
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from shops.staff.days import today
@@ -54,7 +54,7 @@ def usage(request: HttpRequest, shop: Shop) -> dict[str, Any] | None:
     limit, window_s = settings.RATE_LIMIT
     try:
         found = get_usage(request, group="shop", key=lambda *_: shop.id, rate=(limit, window_s), increment=False)
-    except FAILURES:
+    except STORE_FAILURES:
         return None
     return {"count": found["count"] or 0, "limit": limit, "window_s": window_s, "reset_s": found["time_left"] + 1}
 

@@ -13,12 +13,12 @@ from django.http import HttpRequest
 from django_ratelimit import ALL
 from django_ratelimit.core import EXPIRATION_FUDGE, _get_window, _make_cache_key
 from prometheus_client import Counter
-from redis.exceptions import RedisError
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from shops.api.errors.exceptions import ApiError
 from shops.api.errors.plain import LIMIT_EXCEEDED
+from shops.api.traffic import STORE_FAILURES
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports this module, through DRF's settings
@@ -120,7 +120,7 @@ def shared_count(group: str, name: str, window_s: int) -> int | None:
         return None
     try:
         return count_in(caches["rate_limit"], name, window_s)
-    except (RedisError, OSError, ValueError):
+    except STORE_FAILURES:
         asked_again_at = time.monotonic() + BACK_OFF_S
         FAILURES.labels(group).inc()
         logger.warning("the counter store did not answer: each process counts for itself", exc_info=True)

@@ -9,19 +9,19 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Mapping
-from datetime import date, timedelta
+from datetime import date
 
 from django.core.cache import caches
 from redis.exceptions import RedisError
 
-from shops.staff.days import today
+from shops.staff.days import last_days, today
 
 CLASSES = ("2xx", "3xx", "4xx", "429", "5xx")
 KEPT_DAYS = 7
 KEPT_S = (KEPT_DAYS + 1) * 24 * 3600
 PAUSE_S = 5.0
 TOO_MANY = 429
-FAILURES = (RedisError, OSError, ValueError)  # the last of an answer that can't be read
+STORE_FAILURES = (RedisError, OSError, ValueError)  # the last of an answer that can't be read
 logger = logging.getLogger("shops.api.traffic")
 
 
@@ -47,7 +47,7 @@ class Traffic:
                 key = key_of(shop_id, day, kind)
                 store.add(key, 0, KEPT_S)
                 store.incr(key, left.pop((shop_id, kind)))
-        except FAILURES:
+        except STORE_FAILURES:
             logger.warning("the counter store did not take the counts of requests", exc_info=True)
             with self.lock:
                 self.counts.update(left)
@@ -55,11 +55,11 @@ class Traffic:
     def last_days(self, shop_id: str) -> list[tuple[date, Mapping[str, int]]] | None:
         """Return the counts by day, the newest first; None while the store does not answer."""
         self.flush()
-        days = [today() - timedelta(days=ago) for ago in range(KEPT_DAYS)]
+        days = last_days(today(), KEPT_DAYS)[::-1]
         keys = {day: {key_of(shop_id, day, kind): kind for kind in CLASSES} for day in days}
         try:
             counts = caches["rate_limit"].get_many([key for of_day in keys.values() for key in of_day])
-        except FAILURES:
+        except STORE_FAILURES:
             return None
         return [(day, {kind: counts[key] for key, kind in keys[day].items() if key in counts}) for day in days]
 

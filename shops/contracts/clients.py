@@ -3,9 +3,7 @@
 import logging
 from collections.abc import Mapping
 from threading import Condition
-from typing import Final
 
-import redis
 from cachetools import cached
 from django.conf import settings
 from django.core.cache import caches
@@ -16,9 +14,9 @@ from carriers.client import Limits
 from carriers.http.transport import NoTransport
 from carriers.pickup_points import DAY_S, Key
 from carriers.tracking import Tracker
+from shops.api.traffic import STORE_FAILURES
 from shops.contracts.metrics import CarrierMetrics, SandboxMetrics
 
-FAILURES: Final = (redis.RedisError, OSError, ValueError)  # the last of an answer that can't be read
 logger = logging.getLogger("carriers.pickup_points")
 
 
@@ -31,14 +29,14 @@ class SharedNetworks:
     def get(self, key: Key) -> str:
         try:
             return str(caches["rate_limit"].get(self._name(key), ""))
-        except FAILURES:
+        except STORE_FAILURES:
             logger.warning("the network of a pickup point can't be read", exc_info=True)
             return ""
 
     def add(self, networks: Mapping[Key, str]) -> None:
         try:
             caches["rate_limit"].set_many({self._name(key): network for key, network in networks.items()}, DAY_S)
-        except FAILURES:
+        except STORE_FAILURES:
             logger.warning("the networks of pickup points can't be kept", exc_info=True)
 
     def _name(self, key: Key) -> str:

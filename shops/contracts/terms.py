@@ -21,7 +21,6 @@ GOODS_LENGTH = 64  # as they are kept
 SANDBOX_ACCOUNT = "73577357"
 SANDBOX_SECRET = {"password": "735773", "api_key": ""}
 ACCOUNTS = ("account_number", "parent_account_number", "pickup_account_number")
-CUSTOMS = ("customs_description", "customs_value_eur", "customs_hs_code")
 NO_CUSTOMS = {
     "customs_description": "",
     "customs_value_eur": None,

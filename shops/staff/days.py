@@ -19,6 +19,11 @@ def today() -> date:
     return day_of(datetime.now(UTC))
 
 
+def last_days(today: date, count: int) -> list[date]:
+    """Return the last days, today among them, the oldest first."""
+    return [today - timedelta(days=ago) for ago in reversed(range(count))]
+
+
 def start_of(day: date) -> datetime:
     """Return the first instant of a day, in UTC."""
     return datetime(day.year, day.month, day.day, tzinfo=zone()).astimezone(UTC)

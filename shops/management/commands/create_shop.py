@@ -42,14 +42,9 @@ class Command(base.Command):
             faults = [f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items()]
             raise CommandError(" ".join(faults)) from error
         with transaction.atomic():
-            insert(shop)
+            try:
+                shop.save(force_insert=True)
+            except IntegrityError:
+                raise CommandError(f"id: there is a shop {shop.id!r} already") from None
             record(Action.ADDED, shop, changes=changes.of_new(shop, "name", "is_test"))
             self.print(shop.id)
-
-
-def insert(shop: Shop) -> None:
-    """Insert the shop's row; raise CommandError if its id is taken."""
-    try:
-        shop.save(force_insert=True)
-    except IntegrityError:
-        raise CommandError(f"id: there is a shop {shop.id!r} already") from None
