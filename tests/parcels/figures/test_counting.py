@@ -11,7 +11,7 @@ from parcels.figures.models import ParcelFigure, TrackingFigure
 from parcels.models import Parcel, TrackingNumber
 from shops.models import Shop
 from shops.staff import days, figures
-from tests.support.factories import import_parcel, ms_ago, promise
+from tests.support.factories import EventFactory, import_parcel, ms_ago, promise
 
 pytestmark = pytest.mark.django_db
 DAY_MS = 86_400_000
@@ -33,6 +33,15 @@ def counted(field: str) -> dict[str, int]:
     for name, parcels in ParcelFigure.objects.values_list(field, "parcels"):
         found[name] = found.get(name, 0) + parcels
     return found
+
+
+def test_a_parcel_is_silent_whatever_its_events_notifications_hold(shop: Shop) -> None:
+    at = ms_ago(5)
+    event = EventFactory(createdAt=at, notifications=[{"createdAt": 1, "to": "\0 \\ \"createdAt\":1"}])
+    import_parcel(shop, createdAt=at, lastStatus="IN_TRANSIT", lastStatusUpdatedAt=at, events=[event])
+    recount()
+    figure = TrackingFigure.objects.get()
+    assert figure.silent == {"3": 1, "7": 0, "14": 0}
 
 
 def test_parcels_of_the_last_thirty_days_are_counted_by_status(shop: Shop) -> None:
