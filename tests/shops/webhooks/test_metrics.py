@@ -12,6 +12,7 @@ from shops.webhooks.delivering import deliver_due
 from shops.webhooks.metrics import queue_metrics
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.shops.webhooks.receivers import Receiver, tell_label
+from tests.support.factories import ShopFactory
 
 
 def gauge(name: str) -> float:
@@ -64,3 +65,11 @@ def test_a_paused_endpoint_has_nothing_due(waiting: WebhookEndpoint) -> None:
     WebhookEndpoint.objects.update(is_paused=True, failing_since=timezone.now())
     assert gauge("webhook_oldest_due_seconds") == 0
     assert (gauge("webhook_endpoints_active"), gauge("webhook_endpoints_failing")) == (0, 0)
+
+
+def test_endpoints_of_test_shops_raise_no_alert(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
+    for facts in ({}, {"failing_since": timezone.now()}, {"disabled_at": timezone.now()}):
+        made, _ = endpoints.create(shop=ShopFactory(is_test=True), url=receiver.url)
+        WebhookEndpoint.objects.filter(id=made.id).update(**facts)
+    counts = [gauge(f"webhook_endpoints_{state}") for state in ("active", "failing", "disabled")]
+    assert counts == [1, 0, 0]
