@@ -9,6 +9,7 @@ from carriers.tracking import Status, TrackingEvent
 
 # Far above any journey, so that an answer without end can't fill a row; the newest are kept.
 MAX_EVENTS: Final = 500
+LAST_DAY_MS: Final = 253_402_214_400_000  # 9999-12-31
 
 # From the least advanced to the most: of several numbers the first counts, of events at one time the last.
 ADVANCE: Final = {
@@ -97,4 +98,5 @@ def milliseconds(moment: datetime) -> int:
 
 
 def moment(time_ms: int) -> datetime:
-    return datetime.fromtimestamp(time_ms / 1000, UTC)
+    """Convert Unix milliseconds to a time in UTC, and to no later one than every time zone has."""
+    return datetime.fromtimestamp(min(time_ms, LAST_DAY_MS) / 1000, UTC)

@@ -10,11 +10,19 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from parcels.models import Parcel, TrackingStatus
+from parcels.serializers import MAX_TIME_MS
 from shops.models import Shop
 from shops.personal_data import MASKED
 from tests.parcels.admin.pages import DAY_MS, NOON_MS, PARCELS, listed, page_of
 from tests.support.api import client, logged_in
-from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, ShopFactory, import_parcel
+from tests.support.factories import (
+    DestinationFactory,
+    EventFactory,
+    LineItemFactory,
+    ShopFactory,
+    import_parcel,
+    promise,
+)
 
 HOSTILE = """"><script>alert(1)</script><img src=x onerror='alert(2)'>{{7*7}}"""
 
@@ -46,6 +54,22 @@ def test_the_page_shows_the_whole_parcel(staff: Client, shop: Shop) -> None:
     for text in ("zoe@example.com", "before@example.com", "Joyeux anniversaire", "fr-FR", "noel-2026", "prod_cross"):
         assert text in internal
         assert text == "zoe@example.com" or text not in page[: -len(internal)]
+
+
+def test_the_last_second_of_the_calendar_is_shown_where_it_is_the_year_10000(staff: Client, shop: Shop) -> None:
+    times = ("createdAt", "updatedAt", "lastStatusUpdatedAt", "deliveryDate", "endDepositDate")
+    parcel = import_parcel(
+        shop,
+        **dict.fromkeys(times, MAX_TIME_MS),
+        estimatedDeliveryDateWindow=promise(MAX_TIME_MS),
+        carrierLastStatus={"code": "B1", "description": "delivered", "date": MAX_TIME_MS},
+        events=[EventFactory(createdAt=MAX_TIME_MS)],
+    )
+    assert f"{MAX_TIME_MS} ms" in page_of(staff, parcel["id"])
+    for path in (PARCELS, f"{PARCELS}{parcel['id']}/claim/", f"/admin/search/?q={parcel['orderNumber'][1:]}"):
+        assert staff.get(path, follow=True).status_code == 200
+    answer: Any = staff.get(f"{PARCELS}export.xlsx")
+    assert b"".join(answer.streaming_content).startswith(b"PK")
 
 
 def test_a_masked_e_mail_is_no_link_to_a_search_for_dots(shop: Shop) -> None:

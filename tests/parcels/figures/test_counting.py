@@ -37,7 +37,7 @@ def counted(field: str) -> dict[str, int]:
 
 def test_a_parcel_is_silent_whatever_its_events_notifications_hold(shop: Shop) -> None:
     at = ms_ago(5)
-    event = EventFactory(createdAt=at, notifications=[{"createdAt": 1, "to": "\0 \\ \"createdAt\":1"}])
+    event = EventFactory(createdAt=at, notifications=[{"createdAt": 1, "to": '\0 \\ "createdAt":1'}])
     import_parcel(shop, createdAt=at, lastStatus="IN_TRANSIT", lastStatusUpdatedAt=at, events=[event])
     recount()
     figure = TrackingFigure.objects.get()
