@@ -15,7 +15,7 @@ from shops.staff.taking import NOTES
 
 def standard(event: Beside) -> str:
     """Word an event in the reader's language by the carriers' tables of codes, unless its status is not the table's."""
-    known = meanings().get(event.get("carrierStatusCode") or event["code"])
+    known = meanings().get(event.get("carrierStatusCode") or event.get("code", ""))
     status = event.get("status")
     if known is None or (status and known.status and status != known.status):
         return ""
