@@ -30,6 +30,7 @@ from shops.api.cursors import read_page
 from shops.api.errors.coded import PDF_UNREADABLE
 from shops.api.errors.exceptions import ApiError, found
 from shops.api.errors.plain import LABEL_NOT_FOUND, LINK_INVALID, PDF_NOT_FOUND
+from shops.api.file_answers import file_answer
 from shops.api.paths import TRACKING
 from shops.api.query_fields import read_query
 from shops.api.request_body import sent_body
@@ -198,4 +199,4 @@ class LabelFileView(APIView):
             raise ApiError(PDF_UNREADABLE) from error
         if content is None:
             raise ApiError(PDF_NOT_FOUND)
-        return storage.answer(content, storage.disposition(name))
+        return file_answer(content, storage.disposition(name))

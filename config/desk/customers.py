@@ -13,6 +13,7 @@ from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from config.customers import Customer, CustomerError
+from shops.api.file_answers import file_answer
 from shops.staff.masking import may_see
 from shops.staff.unfold_classes import TextInput
 
@@ -53,10 +54,8 @@ def customers(request: HttpRequest) -> HttpResponse:
 def act(request: HttpRequest, customer: Customer) -> HttpResponse | None:
     """Do what was confirmed, if anything was; raise CustomerError."""
     if "export" in request.POST:
-        answer = HttpResponse(orjson.dumps(customer.held(), option=orjson.OPT_INDENT_2), "application/json")
-        answer["Content-Disposition"] = 'attachment; filename="customer.json"'
-        answer["Cache-Control"] = "no-store"
-        return answer
+        held = orjson.dumps(customer.held(), option=orjson.OPT_INDENT_2)
+        return file_answer(held, 'attachment; filename="customer.json"', "application/json")
     if "erase" not in request.POST:
         return None
     if not may_erase(request):

@@ -12,6 +12,7 @@ from labels.admin.actions import SelectedLabels
 from labels.models import UNFINISHED, ShippingLabel
 from labels.pdfs import printing, storage, unmerged
 from labels.templatetags.label_page import state_name
+from shops.api.file_answers import FILE_HEADERS, file_answer
 from shops.staff.acts import Choice, Question, asked
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
@@ -43,7 +44,7 @@ class LabelPdfs(SelectedLabels):
         if label.state in UNFINISHED and label.pdf is not None:
             response = kept_file(label, bytes(label.pdf))
         elif label.has_pdf:
-            response = HttpResponseRedirect(signed_url(request, label), headers=storage.FILE_HEADERS)
+            response = HttpResponseRedirect(signed_url(request, label), headers=FILE_HEADERS)
         else:
             raise Http404(gettext("This label has no PDF."))
         record(Action.PDF_OPENED, label, customer_email=self.customer_of(label))
@@ -61,14 +62,14 @@ class LabelPdfs(SelectedLabels):
             for label in choice.concerned:
                 email, others = self.customer_of(label), len(choice.concerned) - 1
                 record(Action.PDF_OPENED, label, customer_email=email, printed_with=others)
-        return storage.answer(content, f'inline; filename="labels-{timezone.localtime():%Y%m%d-%H%M}.pdf"')
+        return file_answer(content, f'inline; filename="labels-{timezone.localtime():%Y%m%d-%H%M}.pdf"')
 
 
 def kept_file(label: ShippingLabel, content: bytes) -> HttpResponse:
     """Send a PDF, or the ZIP file of those that are not merged."""
     if unmerged.is_zipped(content):
-        return storage.answer(content, f'attachment; filename="label-{label.id}.zip"', "zip")
-    return storage.answer(content, storage.disposition(label.pdf_key))
+        return file_answer(content, f'attachment; filename="label-{label.id}.zip"', "application/zip")
+    return file_answer(content, storage.disposition(label.pdf_key))
 
 
 def signed_url(request: HttpRequest, label: ShippingLabel) -> str:

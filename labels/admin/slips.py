@@ -14,6 +14,7 @@ from labels.models import DepositSlip, ShippingLabel
 from labels.pdfs import storage
 from labels.personal_data.columns import COLUMNS
 from labels.slips import making
+from shops.api.file_answers import file_answer
 from shops.staff.acts import Act, Choice, Question, asked
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import Shown, record
@@ -112,7 +113,7 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
         labels = ShippingLabel.objects.filter(pk__in=slip.label_ids).order_by("pk").only("recipient")
         shown = [Shown(label.pk, label.recipient.get("email", "")) for label in labels]
         record(Action.PDF_OPENED, slip, shown=shown)
-        return storage.answer(content, f'inline; filename="deposit-slip-{slip.number}.pdf"')
+        return file_answer(content, f'inline; filename="deposit-slip-{slip.number}.pdf"')
 
     def content(self, slip: DepositSlip) -> bytes | None:
         try:

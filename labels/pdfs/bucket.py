@@ -23,7 +23,8 @@ from carriers.http.connections import (
     current_exchange,
     within,
 )
-from labels.pdfs.storage import CACHE_CONTROL, deadline, disposition
+from labels.pdfs.storage import deadline, disposition
+from shops.api.file_answers import CACHE_CONTROL
 
 
 class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types

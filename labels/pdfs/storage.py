@@ -12,7 +12,6 @@ from typing import Any
 from django.conf import settings
 from django.core import signing
 from django.core.files.storage import storages
-from django.http import HttpResponse
 
 from carriers.http.connections import Deadline, within
 from labels.models import ShippingLabel
@@ -21,13 +20,6 @@ from shops.api.paths import FILES
 
 URL_LIFETIME_S = 900
 ROOT = "labels"  # the start of every PDF's name
-CACHE_CONTROL = "private, no-store"
-# Of a file that is kept nowhere and runs no script in the name of the service.
-FILE_HEADERS = {
-    "Cache-Control": CACHE_CONTROL,
-    "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "sandbox",
-}
 signer = signing.TimestampSigner(salt="labels.storage")
 BACK_OFF_S = 1.0  # botocore's longest pause before its second attempt, which no deadline ends
 logger = logging.getLogger("labels.storage")
@@ -163,12 +155,6 @@ def reader() -> Callable[[str], bytes | None]:
         return None
 
     return read_one
-
-
-def answer(content: bytes, shown_as: str, kind: str = "pdf") -> HttpResponse:
-    """Return the response with a file; `shown_as` is its Content-Disposition."""
-    headers = FILE_HEADERS | {"Content-Disposition": shown_as}
-    return HttpResponse(content, content_type=f"application/{kind}", headers=headers)
 
 
 def disposition(name: str) -> str:

@@ -23,6 +23,7 @@ from parcels.importing.numbers import let_go
 from parcels.models import Parcel, TrackingNumber, UnlistedEventCode
 from parcels.personal_data.columns import COLUMNS
 from parcels.templatetags.parcel_page import late_label, moment, status_label, time
+from shops.api.file_answers import file_answer
 from shops.contracts.clients import tracker
 from shops.db import clock
 from shops.staff import taking
@@ -115,9 +116,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
             messages.warning(request, gettext("The carrier gives no proof of this delivery now."))
             return None
         record(Action.PDF_OPENED, parcel, customer_email=parcel.customer_email, note=make.__name__)
-        answer = HttpResponse(content, content_type="application/pdf")
-        answer["Content-Disposition"] = f'inline; filename="{make.__name__}.pdf"'
-        return answer
+        return file_answer(content, f'inline; filename="{make.__name__}.pdf"')
 
     def get_urls(self) -> list[Any]:
         take = Act(lambda request, parcel: taking.act(request, Parcel, parcel.pk))

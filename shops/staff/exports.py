@@ -10,6 +10,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils.translation import gettext
 
+from shops.api.file_answers import FILE_HEADERS
 from shops.db.querysets import after
 from shops.personal_data import Part
 from shops.staff.audit.models import Action
@@ -105,12 +106,9 @@ def answer(
                 ended: dict[str, Any] = {"rows": count, "is_complete": is_complete, "begun": begun.id}
                 record(Action.EXPORTED, list=name, format=kind, **ended)
 
-    response = StreamingHttpResponse(content(), content_type=kept.content_type)
-    file = f"{name.rpartition('.')[2]}-{today()}.{kind}"
-    response["Content-Disposition"] = f'attachment; filename="{file}"'
-    response["Cache-Control"] = "no-store"
-    response["X-Content-Type-Options"] = "nosniff"
-    return response
+    shown_as = f'attachment; filename="{name.rpartition(".")[2]}-{today()}.{kind}"'
+    headers = FILE_HEADERS | {"Content-Disposition": shown_as}
+    return StreamingHttpResponse(content(), content_type=kept.content_type, headers=headers)
 
 
 def pages(

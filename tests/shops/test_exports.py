@@ -61,7 +61,7 @@ def test_labels_are_exported_with_what_an_accountant_needs(staff: Client, shop: 
     )
     response = staff.get(f"{LABELS}export.csv")
     assert response["Content-Type"] == "text/csv; charset=utf-8"
-    assert response["Cache-Control"] == "no-store"
+    assert response["Cache-Control"] == "private, no-store"
     assert response["Content-Disposition"].startswith('attachment; filename="shippinglabel-')
     (row,) = csv_rows(response)
     expected = {

@@ -146,7 +146,7 @@ def test_a_claim_has_addresses_contents_and_events_and_is_on_record(shop: Shop) 
     event = EventFactory(createdAt=ms(9), label="Remis au destinataire", status="DELIVERED")
     parcel(shop, destination=to, lineItems=items, events=[event], lastStatus="DELIVERED", deliveryDate=ms(9))
     answer = member("Support").get(f"{PARCELS}P1/claim/")
-    assert answer.headers["Content-Type"] == "application/pdf"
+    assert (answer.headers["Content-Type"], answer.headers["Content-Security-Policy"]) == ("application/pdf", "sandbox")
     text = "".join(page.extract_text() for page in PdfReader(BytesIO(answer.content)).pages)
     for part in (
         *(NUMBER, "1 rue du Phare", "Anaïs Quibble (3e)", "2 x Bougie", "29.00 EUR"),
