@@ -16,7 +16,7 @@ class FirstEvent(NumberIn):
     """The time of the newest event in a column of events; null where there is none."""
 
     # Of the text, in which nothing of the shop's comes before it: jsonb refuses the NUL that a notification may hold.
-    template = "substring(%(expressions)s FROM '\"createdAt\":([0-9]+)')::bigint"
+    template = "substring(%(expressions)s FROM '\"createdAt\":(-?[0-9]+)')::bigint"
     on_sqlite = "CAST(json_extract(%(expressions)s, '$[0].createdAt') AS INTEGER)"
 
 

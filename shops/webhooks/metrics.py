@@ -44,16 +44,14 @@ def oldest_due_s() -> float:
 def queue_metrics() -> list[Metric]:
     queued, oldest_s = queue()
     live = WebhookEndpoint.objects.live()
-    active, disabled = live.active(), live.disabled()
-    failing = active.exclude(failing_since=None)
     unserved = "For how long an active endpoint with a delivery due has not been served."
     counted = f"Deliveries that active endpoints wait for, counted up to {MAX_COUNTED}."
     facts: list[tuple[str, str, float]] = [
         ("webhook_deliveries_queued", counted, queued),
         ("webhook_deliveries_oldest_seconds", "Age of the oldest of them.", oldest_s),
         ("webhook_oldest_due_seconds", unserved, oldest_due_s()),
-        ("webhook_endpoints_active", "Live shops' endpoints that deliveries are made to.", active.count()),
-        ("webhook_endpoints_failing", "Those of them whose last attempts failed.", failing.count()),
-        ("webhook_endpoints_disabled", "Live shops' endpoints that wait for staff.", disabled.count()),
+        ("webhook_endpoints_active", "Live shops' endpoints that deliveries are made to.", live.active().count()),
+        ("webhook_endpoints_failing", "Those of them whose last attempts failed.", live.failing().count()),
+        ("webhook_endpoints_disabled", "Live shops' endpoints that wait for staff.", live.disabled().count()),
     ]
     return [GaugeMetricFamily(name, meaning, value=value) for name, meaning, value in facts]

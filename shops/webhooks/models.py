@@ -49,7 +49,7 @@ class WebhookEndpointQuerySet(ForShop):
 
     def failing(self) -> Self:
         """Endpoints whose last deliveries have failed, and that are tried further."""
-        return self.not_revoked().filter(is_paused=False, disabled_at=None, failing_since__isnull=False)
+        return self.active().filter(failing_since__isnull=False)
 
     def disabled(self) -> Self:
         """Endpoints that wait for staff."""

@@ -162,6 +162,13 @@ def test_endpoints_and_contracts_that_need_somebody_are_rows(settings: Any) -> N
 
 
 @pytest.mark.any_database
+def test_an_endpoint_of_a_shop_that_has_left_is_tried_no_more_and_no_row() -> None:
+    shop = ShopFactory(is_active=False)
+    WebhookEndpoint.objects.create(shop=shop, url="https://gone.example/", failing_since=timezone.now() - HOUR)
+    assert queue(logged_in(*VIEWS))["webhooks-failing"].count == 0
+
+
+@pytest.mark.any_database
 def test_a_row_is_taken_handed_over_and_let_go_with_notes_on_record() -> None:
     first, second = member("Support"), member("Operations")
     for form, taker in (
