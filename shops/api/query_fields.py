@@ -43,19 +43,19 @@ class WholeNumberParameter(StringField):
 class MomentParameter(StringField):
     """A time with its offset, or a day, which is the whole one in Europe/Paris: an end is that of the day."""
 
-    escaping = " (the + of an offset is escaped as %2B)"
-
-    def __init__(self, *, is_end: bool = False, **kwargs: Any) -> None:
+    def __init__(self, *, is_end: bool = False, is_in_body: bool = False, **kwargs: Any) -> None:
         super().__init__(required=False, **kwargs)
         self.is_end = is_end
+        self.escaping = "" if is_in_body else " (the + of an offset is escaped as %2B)"
 
     def to_internal_value(self, data: Any) -> Any:
+        text = super().to_internal_value(data)
         try:
-            if DAY.fullmatch(data):
-                day = date.fromisoformat(data) + timedelta(days=self.is_end)
+            if DAY.fullmatch(text):
+                day = date.fromisoformat(text) + timedelta(days=self.is_end)
                 return datetime.combine(day, time(), PARIS)
-            if MOMENT.fullmatch(data):
-                return datetime.fromisoformat(data)
+            if MOMENT.fullmatch(text):
+                return datetime.fromisoformat(text)
         except ValueError:  # the 30th of February
             pass
         raise serializers.ValidationError(

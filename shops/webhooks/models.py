@@ -16,9 +16,6 @@ from shops.db.fields import JSONTextField, KeyField, new_id
 from shops.db.querysets import ForShop
 from shops.webhooks.public_addresses import MAX_URL_LENGTH
 
-# What an endpoint's answer tells of the last attempt.
-LAST = ("last_attempt_at", "last_status", "last_reason")
-
 
 def new_endpoint_id() -> str:
     return new_id("we")
@@ -60,7 +57,7 @@ class WebhookEndpointQuerySet(ForShop):
         own = WebhookDelivery.objects.filter(endpoint=OuterRef("pk")).order_by()
         queued = own.queued().values("endpoint").annotate(count=Count("id")).values("count")
         last = own.exclude(last_attempt_at=None).order_by("-last_attempt_at")
-        told = {name: Subquery(last.values(name)[:1]) for name in LAST}
+        told = {name: Subquery(last.values(name)[:1]) for name in ("last_attempt_at", "last_status", "last_reason")}
         return self.defer("encrypted_secrets").annotate(queued=Coalesce(Subquery(queued), 0), **told)
 
 

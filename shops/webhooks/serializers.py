@@ -77,19 +77,10 @@ class WebhookChangeSerializer(ObjectSerializer):
     status = ChoiceField(("active", "paused"), required=False)
 
 
-class SinceField(MomentParameter):
-    """A moment in a body, where it may be of another type."""
-
-    escaping = ""
-
-    def to_internal_value(self, data: Any) -> Any:
-        return super().to_internal_value(StringField.to_internal_value(self, data))
-
-
 class ReplaySerializer(ObjectSerializer):
     """The deliveries to be made again: since a moment, or of some events."""
 
-    since = SinceField()
+    since = MomentParameter(is_in_body=True)
     eventIds = ListOfField(
         source="event_ids", child=StringField(min_length=1, max_length=64), max_length=MAX_EVENTS, required=False
     )
