@@ -16,7 +16,7 @@ from labels.lifecycle import parcels
 from labels.lifecycle.states import write_back
 from labels.models import STORED, LabelState, ShippingLabel
 from labels.pdfs import receipts, storage
-from parcels.importing.numbers import lock_shop
+from parcels.importing.numbers import lock
 from parcels.personal_data import erasure
 from shops.db import clock
 from shops.models import Shop
@@ -54,7 +54,7 @@ def put_back(label: ShippingLabel, *, is_dry_run: bool) -> str:
     if not Shop.objects.filter(id=label.shop_id).exists():
         return NO_SHOP
     with transaction.atomic():
-        lock_shop(label.shop_id)  # so that of two runs at once the second finds the row of the first
+        lock("labels put back")  # so that of two runs at once the second finds the row of the first
         row = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).first()
         # A PDF that waits in the row is stored as ever.
         is_stored_next = row is not None and (row.state, label.state) == (LabelState.RECEIVED, LabelState.GENERATED)
