@@ -5,7 +5,6 @@ with carriers, a database, a Redis and a storage that fail.
 """
 
 import os
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -44,8 +43,8 @@ from tests.support.canaries import (
 )
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.support.paths import PARCELS
-from tests.support.processes import ROOT, Server, environment, free_port, run_command, served, wait_for_port
-from tests.support.programs import ended
+from tests.support.processes import Server, environment, free_port, run_command, served
+from tests.support.programs import Process
 from tests.support.telemetry import receiving
 from tests.support.waiting import until
 
@@ -207,22 +206,10 @@ def test_nor_does_it_leave_with_traces_and_error_reports(shop: Shop, sandbox: di
 
 def test_a_server_that_logs_what_clients_write_is_found_out(shop: Shop, tmp_path: Path) -> None:
     """The control: the same requests, and an access log as servers commonly write it."""
-    command = [
-        sys.executable,
-        "-m",
-        "granian",
-        "--interface",
-        "wsgi",
-        "--port",
-        str(port := free_port()),
-        "--access-log",
-    ]
-    command += ["--access-log-fmt", "%(path)s?%(query_string)s %(header{User-Agent})s", "config.wsgi:application"]
-    with (
-        (tmp_path / "log").open("wb") as log,
-        ended(subprocess.Popen(command, cwd=ROOT, env=environment(), stdout=log, stderr=log)) as process,
-    ):
-        wait_for_port(port, process)
+    command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--port", str(port := free_port())]
+    shown = "%(path)s?%(query_string)s %(header{User-Agent})s"
+    command += ["--access-log", "--access-log-fmt", shown, "config.wsgi:application"]
+    with Process(command, environment(), tmp_path / "log", port=port):
         ask_all(port, [Asked("GET", f"{PARCELS}{canary()}?{canary()}", everywhere()) for _ in range(10)])
         until(lambda: len(set(found_in((tmp_path / "log").read_bytes()))) == 30)
 

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from functools import partial
 from statistics import median
 
-from tests.benchmarks.driver import Measurement, measure
+from tests.benchmarks.driver import measure
 from tests.drills.environment import Environment
 from tests.drills.harness import play
+from tests.drills.load import LookUps
 from tests.drills.printing import print_table, timed
 from tests.drills.shop import SHOP
 from tests.support.paths import PARCELS, SEARCH
@@ -34,8 +35,8 @@ def benchmark(env: Environment, options: argparse.Namespace) -> None:
     with timed(f"{parcels} parcels loaded"):
         load_parcels(SHOP, parcels)
     bare = env.granian("tests.benchmarks.bare:application", workers=WORKERS, threads=2, log=os.devnull)
-    with bare as (bare_port, bare_process), env.served(workers=WORKERS) as (port, process):
-        servers = {"bare": (bare_process.popen.pid, bare_port), "service": (process.popen.pid, port)}
+    with bare, env.served(workers=WORKERS) as service:
+        servers = {"bare": (bare.pid, bare.port), "service": (service.pid, service.port)}
         for connections in CONNECTIONS:
             for kind, paths in workload(parcels).items():
                 rounds = compare(env, servers, kind, paths, connections)
@@ -57,28 +58,29 @@ def workload(parcels: int) -> dict[str, list[str]]:
 
 def compare(
     env: Environment, servers: dict[str, tuple[int, int]], kind: str, paths: list[str], connections: int
-) -> dict[str, list[Measurement]]:
+) -> dict[str, list[LookUps]]:
     """Drive servers, given as process id and port, by turns; raise ValueError if their answers differ."""
     if len({env.ask(port, "GET", paths[0]).content for _, port in servers.values()}) > 1:
         raise ValueError(f"the answers to a {kind} differ")
     drive = partial(measure, token=env.token, connections=connections, database_pid=env.postmaster)
     for server in servers.values():
         drive(*server, paths[: len(paths) // 4])
-    rounds: dict[str, list[Measurement]] = {name: [] for name in servers}
+    rounds: dict[str, list[LookUps]] = {name: [] for name in servers}
     for number in range(ROUNDS):
         for name, measured in rounds.items():
             measured.append(drive(*servers[name], paths))
-            print(f"{kind} x{connections} round {number + 1} {name:7} {measured[-1]}", flush=True)
+            cost = f"{measured[-1]}, PostgreSQL's {measured[-1].database_cpu_ms:.3f} ms"
+            print(f"{kind} x{connections} round {number + 1} {name:7} {cost}", flush=True)
     return rounds
 
 
-def medians(kind: str, rounds: dict[str, list[Measurement]]) -> Iterator[str]:
+def medians(kind: str, rounds: dict[str, list[LookUps]]) -> Iterator[str]:
     """Yield the service's requests a second as a share of the bare program's, and figures of both."""
     rates = zip(rounds["service"], rounds["bare"], strict=True)
-    yield f"{median(own.per_second / bare.per_second for own, bare in rates):.2f} (goal {GOALS[kind]:.2f})"
-    for figure in ("cpu_ms", "database_cpu_ms", "p99_ms"):
-        both = (median(getattr(each, figure) for each in rounds[name]) for name in ("bare", "service"))
-        yield "; ".join(f"{value:.2f}" for value in both)
+    yield f"{median(own.rate / bare.rate for own, bare in rates):.2f} (goal {GOALS[kind]:.2f})"
+    figures = [[[each.cpu_ms, each.database_cpu_ms, each.percentiles_ms[2]] for each in own] for own in rounds.values()]
+    for bare, own in zip(*([map(median, zip(*each, strict=True)) for each in figures]), strict=True):
+        yield f"{bare:.2f}; {own:.2f}"
 
 
 if __name__ == "__main__":

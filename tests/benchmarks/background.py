@@ -25,8 +25,7 @@ from tests.benchmarks.mixed import Driver, Request
 from tests.benchmarks.webhooks import compare
 from tests.drills.environment import Environment, tracking_settings
 from tests.drills.harness import play
-from tests.drills.printing import percentiles, print_table
-from tests.drills.process import Process
+from tests.drills.printing import percentiles_ms, print_table
 from tests.drills.shop import SHOP
 from tests.drills.sql import execute
 from tests.drills.tracking import stub
@@ -56,18 +55,18 @@ def benchmark(env: Environment, options: argparse.Namespace) -> None:
     parcels = options.parcels
     with stub(env, step_asks=4), world.Receiver(env.folder) as receiver:
         world.add_endpoint(SHOP, receiver.url(SLOW))
-        receiver.start()
         tracking.fill(parcels)
         execute(SPREAD, [HOURS_BETWEEN_POLLS])
         execute("VACUUM ANALYZE parcels_parcelnumber")  # before anything is measured
-        with env.served(workers=2) as (port, process):
+        with env.served(workers=2) as server:
+            port = server.port
             purchases.buy(env, port, 2 * LABELS, CONNECTIONS)
             for name, size, work in (
                 ("look-ups", LOOK_UPS, partial(look_up, env, parcels, port)),
                 ("purchases", LABELS, partial(purchases.buy, env, port, LABELS, CONNECTIONS)),
             ):
                 work()
-                pids = [process.popen.pid, env.postmaster]
+                pids = [server.pid, env.postmaster]
                 beside = partial(maybe, partial(background, env))
                 show(name, size, compare(repeat(work), ROUNDS, pids, beside))
             show_paced(env, port, parcels)
@@ -99,9 +98,9 @@ def paced(env: Environment, port: int, parcels: int) -> Iterator[str]:
     with ProcessPoolExecutor(1) as pool:
         outcomes = pool.submit(Driver(port, env.token, requests).drive).result()
     took_s = time.monotonic() - began_at
-    assert {each.status for each in outcomes} == {200}
+    assert {each.outcome for each in outcomes} == {"200"}
     yield f"{len(outcomes) / took_s:.0f}"
-    yield from (f"{each:.1f}" for each in percentiles([outcome.latency_ms for outcome in outcomes]))
+    yield from (f"{each:.1f}" for each in percentiles_ms([outcome.duration_s for outcome in outcomes]))
 
 
 @contextmanager
@@ -135,7 +134,7 @@ def path_of(number: int) -> str:
 def look_up(env: Environment, parcels: int, port: int) -> None:
     chosen = (random.randrange(1, parcels + 1) for _ in range(LOOK_UPS))
     paths = [path_of(number) for number in chosen]
-    assert drive(port, paths, env.token, CONNECTIONS)[1] == 0
+    assert {each.outcome for each in drive(port, paths, env.token, CONNECTIONS)} == {"200"}
 
 
 @contextmanager
@@ -144,7 +143,7 @@ def background(env: Environment) -> Iterator[None]:
     from parcels.models import TrackingNumber
 
     answered = TrackingNumber.objects.filter(checked_at__gte=timezone.now())
-    with Process([sys.executable, "manage.py", "work"], env.variables, env.folder / "work.log"):
+    with env.working():
         until(answered.exists)
         time.sleep(SETTLE_S)
         yield

@@ -12,7 +12,7 @@ import resource
 import subprocess
 import sys
 import time
-from statistics import median
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import django
@@ -21,7 +21,7 @@ from django.test.utils import setup_test_environment
 from carriers.products import PRODUCTS
 from tests.drills.environment import Environment
 from tests.drills.harness import play
-from tests.drills.printing import did
+from tests.drills.printing import did, timed_ms
 from tests.drills.shop import SHOP
 from tests.drills.sql import execute
 
@@ -100,12 +100,8 @@ def time_pages() -> None:
     browser = staff("ada")
     for name, path in PATHS.items():
         queries = query_count(browser, path)
-        taken_ms = []
-        for _ in range(VISITS):
-            started_at = time.perf_counter()
-            browser.get(path)
-            taken_ms.append((time.perf_counter() - started_at) * 1000)
-        print(f"{name}: {queries} queries, median {median(taken_ms):.0f} ms, longest {max(taken_ms):.0f} ms")
+        median, _, longest = timed_ms(partial(browser.get, path), VISITS)
+        print(f"{name}: {queries} queries, median {median:.0f} ms, longest {longest:.0f} ms")
 
 
 def export(kind: str) -> None:

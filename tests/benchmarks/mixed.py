@@ -11,7 +11,6 @@ import argparse
 import os
 import random
 import time
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import closing
@@ -21,12 +20,14 @@ from typing import Any, NamedTuple
 
 from tests.drills.environment import Environment
 from tests.drills.harness import play
-from tests.drills.printing import percentiles
-from tests.drills.process import Process, metered, process_tree
+from tests.drills.load import Record
+from tests.drills.printing import counts, percentiles_ms
+from tests.drills.process import metered, process_tree
 from tests.drills.shop import SHOP, new_key, order
 from tests.drills.sql import write_to_disk
 from tests.support.http import Connection
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
+from tests.support.programs import Process
 
 LIMIT_MS = 50.0
 SHARES = {"look-up": 0.95, "search": 0.04, "label": 0.01}
@@ -48,12 +49,6 @@ class Request(NamedTuple):
     body: dict[str, Any] | None = None
 
 
-class Outcome(NamedTuple):
-    kind: str
-    status: int
-    latency_ms: float
-
-
 def settings(options: argparse.Namespace) -> dict[str, object]:
     os.sched_setaffinity(0, cores(options)[0])  # inherited by every process started from here on
     return {"CARRIER_CONCURRENCY": 4}
@@ -68,13 +63,13 @@ def cores(options: argparse.Namespace) -> tuple[set[int], set[int]]:
 def benchmark(env: Environment, options: argparse.Namespace) -> None:
     served, others = cores(options)
     prepare(options.parcels)
-    with env.served(workers=options.workers, threads=options.threads) as (port, process):
+    with env.served(workers=options.workers, threads=options.threads) as server:
         move([os.getpid(), *sandboxes()], others)
-        server = f"served on {len(served)} cores by {options.workers} workers"
-        print(f"{options.parcels} parcels; {server}, driven from {len(others)} cores")
-        run(env, port, process, WARM_RATE, options.parcels)  # every thread connects
+        how = f"served on {len(served)} cores by {options.workers} workers"
+        print(f"{options.parcels} parcels; {how}, driven from {len(others)} cores")
+        run(env, server, WARM_RATE, options.parcels)  # every thread connects
         for rate in map(int, options.rates.split(",")):
-            if show(rate, *run(env, port, process, rate, options.parcels)) >= LIMIT_MS:
+            if show(rate, *run(env, server, rate, options.parcels)) >= LIMIT_MS:
                 break
 
 
@@ -98,12 +93,11 @@ def sandboxes() -> Iterator[int]:
             yield process
 
 
-def run(env: Environment, port: int, process: Process, rate: int, parcels: int) -> tuple[list[Outcome], float]:
+def run(env: Environment, server: Process, rate: int, parcels: int) -> tuple[list[Record], float]:
     """Send `rate` requests a second; return every outcome and the service's CPU seconds a second."""
-    drivers = [
-        Driver(port, env.token, arrivals(random.Random(number), rate / DRIVERS, parcels)) for number in range(DRIVERS)
-    ]
-    with metered(process.popen.pid) as used, ProcessPoolExecutor(DRIVERS) as pool:
+    shares = [arrivals(random.Random(number), rate / DRIVERS, parcels) for number in range(DRIVERS)]
+    drivers = [Driver(server.port, env.token, share) for share in shares]
+    with metered(server.pid) as used, ProcessPoolExecutor(DRIVERS) as pool:
         outcomes = [outcome for share in pool.map(Driver.drive, drivers) for outcome in share]
     took_s, cpu_s = used
     return outcomes, cpu_s / took_s
@@ -137,13 +131,13 @@ class Driver:
     token: str
     requests: list[Request]
 
-    def drive(self) -> list[Outcome]:
+    def drive(self) -> list[Record]:
         requests, started_s = iter(self.requests), time.monotonic()
         with ThreadPoolExecutor(CONNECTIONS) as pool:
             shares = [pool.submit(self._send, requests, started_s) for _ in range(CONNECTIONS)]
             return [outcome for share in shares for outcome in share.result()]
 
-    def _send(self, requests: Iterator[Request], started_s: float) -> list[Outcome]:
+    def _send(self, requests: Iterator[Request], started_s: float) -> list[Record]:
         outcomes = []
         with closing(Connection(self.port, CLIENT_TIMEOUT_S)) as connection:
             for request in requests:  # the threads share them
@@ -151,19 +145,19 @@ class Driver:
                 headers = {"Authorization": f"Bearer {self.token}"}
                 headers |= {"Idempotency-Key": new_key()} if request.body else {}
                 answer = connection.request(request.method, request.path, request.body, headers)
-                latency_ms = (time.monotonic() - started_s - request.due_s) * 1000
-                outcomes.append(Outcome(request.kind, answer.status, latency_ms))
+                latency_s = time.monotonic() - started_s - request.due_s
+                outcomes.append(Record(answer.outcome, latency_s, kind=request.kind))
         return outcomes
 
 
-def show(rate: int, outcomes: list[Outcome], cpu: float) -> float:
+def show(rate: int, outcomes: list[Record], cpu: float) -> float:
     """Print a rate's figures; return the 99th percentile of all requests, in milliseconds."""
     print(f"{rate}/s sent for {DURATION_S:.0f} s; the service used {cpu:.2f} cores")
     for kind in [*SHARES, "all"]:
         chosen = [each for each in outcomes if kind in (each.kind, "all")]
         if len(chosen) > 1:
-            p50, p95, p99 = percentiles([each.latency_ms for each in chosen])
-            statuses = dict(Counter(each.status for each in chosen))
+            p50, p95, p99 = percentiles_ms([each.duration_s for each in chosen])
+            statuses = counts(each.outcome for each in chosen)
             print(f"  {kind:8} p50 {p50:6.1f}  p95 {p95:6.1f}  p99 {p99:6.1f} ms  by status {statuses}", flush=True)
     return p99
 

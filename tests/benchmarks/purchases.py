@@ -7,13 +7,13 @@ the service's processes and of PostgreSQL's, and not of the sandbox and the clie
 
 import argparse
 import re
-from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 
 from tests.drills.environment import Environment
 from tests.drills.harness import play
+from tests.drills.orders import Orders
 from tests.drills.process import metered
-from tests.drills.shop import RECIPIENT, carrier_of, new_key, order
+from tests.drills.shop import RECIPIENT, carrier_of, new_key
 from tests.drills.sql import configure, execute, write_to_disk
 
 CLIENTS = (1, 16)
@@ -25,13 +25,14 @@ STATEMENT = re.compile(r"^(\S+) LOG:  (?:execute|statement)[^:]*: (\w+)", re.MUL
 
 
 def benchmark(env: Environment, options: argparse.Namespace) -> None:
-    with env.served(workers=2) as (port, process):
+    with env.served(workers=2) as server:
+        port = server.port
         write_to_disk()
         buy(env, port, WARM_UP, max(CLIENTS))
         execute("ANALYZE")  # as autovacuum does within a minute
         for number in range(options.rounds):
             for clients in CLIENTS:
-                pids = process.popen.pid, env.postmaster
+                pids = server.pid, env.postmaster
                 print(f"round {number + 1}, {clients:2} at once:", measured(env, port, options.labels, clients, pids))
         statements, commits = counted(env, port)
         print(f"a label: {statements:.1f} statements, BEGIN and COMMIT included, {commits:.1f} commits of changes")
@@ -50,16 +51,13 @@ def measured(env: Environment, port: int, labels: int, clients: int, pids: tuple
 
 def buy(env: Environment, port: int, labels: int, clients: int) -> list[float]:
     """Order labels from both carriers in turn; return the seconds of each."""
-
-    def one(number: int) -> float:
-        key = new_key()
-        customer = RECIPIENT | {"lastName": f"Grünwald {key.translate(LETTERS)}"}
-        answer = env.buy(port, key, order(key, carrier_of(number), destinationAddress=customer))
-        assert answer.status == 201, answer
-        return answer.duration_s
-
-    with ThreadPoolExecutor(clients) as pool:
-        return list(pool.map(one, range(labels)))
+    orders = Orders(env)
+    for number in range(labels):
+        customer = RECIPIENT | {"lastName": f"Grünwald {new_key().translate(LETTERS)}"}
+        orders.add(carrier_of(number), destinationAddress=customer)
+    answers = orders.send_all(port, (), clients)
+    assert not orders.unexpected({"201"})
+    return [answer.duration_s for answer in answers]
 
 
 LETTERS = str.maketrans("0123456789", "ghijklmnop")

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from tests.drills.environment import Environment
 from tests.drills.harness import play
-from tests.drills.printing import percentiles, timed
+from tests.drills.printing import timed, timed_ms
 from tests.drills.shop import SHOP, new_key, order
 from tests.drills.sql import execute
 from tests.support.http import Connection
@@ -36,8 +36,8 @@ def benchmark(env: Environment, options: argparse.Namespace) -> None:
         load_labels(options.labels)
         execute(EVENTS, [SHOP, options.events])
         execute("VACUUM ANALYZE")
-    with env.served(workers=1) as (port, _):
-        client = Client(env, port)
+    with env.served(workers=1) as server:
+        client = Client(env, server.port)
         print("pickup points:", latencies(partial(client.get, "pickup-points", POINTS)))
         print("a dry run:    ", latencies(client.check))
         show_lists(client)
@@ -65,13 +65,8 @@ class Client:
 
 def latencies(ask: Callable[[], object]) -> str:
     """Ask some times; return the median and the 95th of 100."""
-    spent_s = []
-    for _ in range(ASKED):
-        started_at = time.perf_counter()
-        ask()
-        spent_s.append(time.perf_counter() - started_at)
-    p50_s, p95_s, _ = percentiles(spent_s)
-    return f"p50 {p50_s * 1000:.1f} ms, p95 {p95_s * 1000:.1f} ms"
+    p50, p95, _ = timed_ms(ask, ASKED)
+    return f"p50 {p50:.1f} ms, p95 {p95:.1f} ms"
 
 
 def pages(client: Client, path: str, query: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:

@@ -7,7 +7,6 @@ how many parcels two cores can follow at that cadence.
 """
 
 import argparse
-import sys
 import time
 from contextlib import ExitStack
 
@@ -16,7 +15,7 @@ from django.db.models.functions import Now
 from tests.drills.environment import Environment, tracking_settings
 from tests.drills.harness import play
 from tests.drills.printing import timed
-from tests.drills.process import Process, metered
+from tests.drills.process import metered
 from tests.drills.shop import SHOP
 from tests.drills.sql import execute
 from tests.drills.tracking import stub
@@ -73,15 +72,11 @@ def measure(env: Environment, name: str, options: argparse.Namespace) -> None:
     """Let parcels become due, and time the processes until they have been asked about."""
     execute(MAKE_DUE, [options.due])
     execute("VACUUM ANALYZE parcels_parcelnumber")
-    command = [sys.executable, "manage.py", "work"]
     with ExitStack() as stack:
-        workers = [
-            stack.enter_context(Process(command, env.variables, env.folder / f"work{number}.log"))
-            for number in range(options.processes)
-        ]
+        workers = [stack.enter_context(env.working(f"work{number}.log")) for number in range(options.processes)]
         until(lambda: left() < options.due)  # they have started
         before = left()
-        with metered(env.postmaster, *(each.popen.pid for each in workers)) as used:
+        with metered(env.postmaster, *(each.pid for each in workers)) as used:
             until(lambda: left() == 0, timeout_s=1800)
     took_s, server_s, *own_s = used
     report(name, before, took_s, sum(own_s), server_s)

@@ -34,10 +34,10 @@ def benchmark(env: Environment, options: argparse.Namespace) -> None:
     batch, orders = options.parcels // ROUNDS, options.orders // ROUNDS
     imports = (partial(run, list(islice(parcels, batch)), batch) for _ in repeat(None))
     show("import", options.parcels, compare(imports, ROUNDS, [os.getpid(), env.postmaster]))
-    with env.served() as (port, process):
-        purchases.buy(env, port, 10, 1)  # not the first ones, which load code
-        bought = repeat(partial(purchases.buy, env, port, orders, 1))
-        show("purchase", options.orders, compare(bought, ROUNDS, [process.popen.pid, env.postmaster]))
+    with env.served() as server:
+        purchases.buy(env, server.port, 10, 1)  # not the first ones, which load code
+        bought = repeat(partial(purchases.buy, env, server.port, orders, 1))
+        show("purchase", options.orders, compare(bought, ROUNDS, [server.pid, env.postmaster]))
 
 
 def sample_lines(count: int) -> Iterator[tuple[int, bytes]]:

@@ -17,7 +17,7 @@ from tests.labels.factories import ContractFactory
 from tests.labels.orders import ACCOUNT, PRODUCT, order
 from tests.support.api import Caller
 from tests.support.factories import Json, import_parcel
-from tests.support.processes import ROOT, server
+from tests.support.processes import ROOT, served
 from tests.support.programs import PHP, needs
 from tests.support.windows import fresh_caller
 
@@ -79,8 +79,8 @@ def service(transactional_db: None, tmp_path: Path) -> Iterator[Service]:
         ContractFactory(shop=own.shop, carrier_code=carrier_code)
     parcel = import_parcel(own.shop, trackingId="REF/2026 0398 é")
     labels = {"LABELS_DIR": str(tmp_path / "labels")}
-    with SandboxServer() as sandbox, server(tmp_path / "server.log", labels | sandbox.urls) as port:
-        yield Service(port, own, parcel)
+    with SandboxServer() as sandbox, served(tmp_path / "server.log", labels | sandbox.urls) as server:
+        yield Service(server.port, own, parcel)
 
 
 def run(*command: str | Path, **options: Any) -> str:

@@ -25,7 +25,8 @@ def main() -> None:
     phases = "examples,coverage,fuzzing,stateful"
     options = read_options(database="sqlite", examples=4000, phases=phases, seed=1)
     is_shared = options.database == "postgresql"
-    with environment(options.database, SERVICE, redis=is_shared) as env, env.served() as (port, _):
+    with environment(options.database, SERVICE, redis=is_shared) as env, env.served() as server:
+        port = server.port
         (env.folder / "data.json").write_text(json.dumps(fill(env, port)))
         started_s = time.monotonic()
         status = run(env, port, {"max-examples": options.examples, "seed": options.seed, "phases": options.phases})

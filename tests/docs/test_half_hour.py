@@ -1,13 +1,12 @@
 """A new user's first half hour with the demonstration, in Python and in PHP, written from the guide alone."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 from tests.docs.conftest import Demo
-from tests.support.processes import free_port, wait_for_port
-from tests.support.programs import PHP, ended, needs
+from tests.support.processes import free_port
+from tests.support.programs import PHP, Process, needs
 
 HERE = Path(__file__).parent
 WALK = """\
@@ -30,7 +29,6 @@ def test_a_new_user_of_php_does_all_of_it(demo: Demo, tmp_path: Path) -> None:
     program, port = str(HERE / "half_hour.php"), free_port()
     command = [str(PHP), "-S", f"127.0.0.1:{port}", program]
     environment = {"PATH": os.environ["PATH"], "FOLDER": str(tmp_path)}
-    with ended(subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)) as receiver:
-        wait_for_port(port, receiver)
+    with Process(command, environment, tmp_path / "receiver.log", port=port):
         hooks = f"http://127.0.0.1:{port}/hooks"
         assert demo.read([str(PHP), program], ORDER="half-hour-php", FOLDER=str(tmp_path), HOOKS=hooks) == WALK

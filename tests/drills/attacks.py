@@ -21,13 +21,14 @@ from config.ops.look_up_pool import LOOK_UP_THREADS
 from tests.drills import caddy
 from tests.drills.environment import Environment
 from tests.drills.harness import play
-from tests.drills.printing import counts, percentiles
-from tests.drills.process import Process, peak_mb, process_tree
+from tests.drills.printing import counts, percentiles_ms
+from tests.drills.process import peak_mb, process_tree
 from tests.drills.shop import carrier_of, import_samples, new_key, order
 from tests.drills.sql import execute
 from tests.support.http import Connection, call
 from tests.support.paths import PARCELS, SHIPMENTS
 from tests.support.processes import free_port
+from tests.support.programs import Process
 from tests.support.services import redis_pid
 
 WORKERS, LIMIT = 2, 100
@@ -64,7 +65,7 @@ class Target:
 
     def peak_mb(self) -> float:
         """Return the largest peak of resident memory among the service's processes."""
-        return max(peak_mb(pid) for pid in process_tree(self.process.popen.pid))
+        return max(peak_mb(pid) for pid in process_tree(self.process.pid))
 
 
 @contextmanager
@@ -88,10 +89,10 @@ def unfinished_body(number: int) -> bytes:
 def look_ups(target: Target) -> list[str]:
     """Look up and buy during an attack; return what was not answered."""
     answers = [target.look_up() for _ in range(LOOK_UPS)]
-    _, p95, _ = percentiles([duration_s for _, duration_s in answers])
+    p95_ms = percentiles_ms([duration_s for _, duration_s in answers])[1]
     outcomes = Counter(outcome for outcome, _ in answers)
     bought = target.env.buy(target.port, key := new_key(), order(key, "alpha")).outcome
-    print(f"  look-ups {counts(outcomes)}, p95 {p95 * 1000:.0f} ms; an order {bought}")
+    print(f"  look-ups {counts(outcomes)}, p95 {p95_ms:.0f} ms; an order {bought}")
     return [f"look-ups: {counts(outcomes)}"] * (set(outcomes) != {"200"}) + [f"order: {bought}"] * (bought != "201")
 
 
@@ -205,7 +206,8 @@ def attack(name: str, env: Environment, number: str, *, through_caddy: bool) -> 
         public_port = free_port()
         behind = {"TRUSTED_PROXIES": "1", "PUBLIC_BASE_URL": f"http://127.0.0.1:{public_port}"} if through_caddy else {}
         stack.enter_context(env.setting(limit | behind))
-        port, process = stack.enter_context(env.served(workers=WORKERS))
+        process = stack.enter_context(env.served(workers=WORKERS))
+        port = process.port
         if through_caddy:
             stack.enter_context(caddy.proxy(env.folder, public_port, port))
             port = public_port

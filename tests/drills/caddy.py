@@ -2,12 +2,10 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from tests.drills.process import Process
 from tests.support.processes import ROOT, free_port
+from tests.support.programs import Process
 
 CADDYFILE = ROOT / "deploy" / "Caddyfile"
 HOSTS = ("127.0.0.1", "127.0.0.2")
@@ -15,8 +13,7 @@ HOSTS = ("127.0.0.1", "127.0.0.2")
 WITH_HOSTS = ["unshare", "--map-root-user", "--mount", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"']
 
 
-@contextmanager
-def proxy(folder: Path, port: int, service_port: int, *, spare: bool = False) -> Iterator[None]:
+def proxy(folder: Path, port: int, service_port: int, *, spare: bool = False) -> Process:
     """Run Caddy on a port, without TLS.
 
     With a spare the service's name has two addresses, 127.0.0.1 and 127.0.0.2, as that of two containers has.
@@ -34,9 +31,7 @@ def proxy(folder: Path, port: int, service_port: int, *, spare: bool = False) ->
     if spare:
         (folder / "hosts").write_text("".join(f"{host} service\n" for host in HOSTS))
         command = [*WITH_HOSTS, str(folder / "hosts"), *command]
-    with Process(command, variables, folder / "caddy.log") as process:
-        process.wait_until_listening(port)
-        yield
+    return Process(command, variables, folder / "caddy.log", port=port)
 
 
 def for_version(text: str) -> str:

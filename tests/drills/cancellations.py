@@ -63,7 +63,7 @@ def kept_and_cancelled(env: Environment, _: list[int], keys: int) -> Result:
     orders = of_two_parcels(env, keys // 4)
     with serving(env) as ports, env.forking_server() as mortal:
         for key, answers in orders.answers.items():
-            orders.send(mortal, key, **{"X-Drill-Kill": "keep-after"})
+            orders.send(mortal.port, key, **{"X-Drill-Kill": "keep-after"})
             acts = [cancel(key)] * 6 + [take_over(key)] * 6 + [again(orders, key)] * 6
             answers.extend(at_once(acts, ports)[12:])
         return settled(orders, ports[0], [])
@@ -81,7 +81,7 @@ def serving(env: Environment) -> Iterator[list[int]]:
     """Serve the API with the drill's own requests from several processes; yield their ports."""
     with ExitStack() as stack:
         servers = [env.granian("tests.drills.kill_points:application", threads=THREADS) for _ in range(PROCESSES)]
-        yield [stack.enter_context(server)[0] for server in servers]
+        yield [stack.enter_context(server).port for server in servers]
 
 
 def of_two_parcels(env: Environment, count: int) -> Orders:

@@ -34,7 +34,7 @@ STATES = {"rows generated": GENERATED, "rows failed": FAILED, "rows cancelled": 
 
 def drill(env: Environment, options: argparse.Namespace) -> list[str]:
     with ExitStack() as stack:
-        ports = [stack.enter_context(env.served())[0] for _ in range(PROCESSES)]
+        ports = [stack.enter_context(env.served()).port for _ in range(PROCESSES)]
         print(f"{options.database}: {POSTS} posts at once with each of {options.keys} keys, to {PROCESSES} processes")
         results = {name: scenario(env, ports, options.keys) for name, scenario in SCENARIOS.items()}
     show(results)

@@ -16,12 +16,12 @@ from django.utils import timezone
 
 from carriers.sandbox.routes import urls
 from tests.drills.forks import close_connections
-from tests.drills.process import Process
 from tests.drills.shop import new_key, open_shop, order
 from tests.support import migrated
 from tests.support.http import Answer, call
 from tests.support.paths import SHIPMENTS
-from tests.support.processes import ROOT, free_port
+from tests.support.processes import ROOT, Server, free_port
+from tests.support.programs import Process
 from tests.support.services import ENVIRONMENT, migrated_postgresql, redis_server
 
 Ask = Callable[..., tuple[int, Any]]  # path and body, none for a GET; status and body
@@ -101,47 +101,35 @@ class Environment:
         return self.ask(port, "POST", SHIPMENTS, body, **{"Idempotency-Key": key} | headers)
 
     @contextmanager
-    def served(self, *, workers: int = 1, threads: int | None = None) -> Iterator[tuple[int, Process]]:
-        """Serve as in production, by default with its number of threads; yield the port and the process."""
-        command = [sys.executable, "manage.py", "serve", "--workers", str(workers)]
-        of_threads = {"SERVE_THREADS": str(threads)} if threads else {}
-        with self.setting(of_threads), self.listening(command) as (port, process):
+    def served(self, *, workers: int = 1, threads: int | None = None) -> Iterator[Server]:
+        """Serve as in production, by default with its number of threads."""
+        with Server(self.variables, self.folder / "service.log", workers=workers, threads=threads) as server:
             # Otherwise the first worker would get all requests.
-            process.wait_until(lambda: process.log_text().count("Started worker-") >= workers)
-            yield port, process
-
-    @contextmanager
-    def granian(
-        self, application: str, *, workers: int = 1, threads: int, log: str = "service.log", **variables: str
-    ) -> Iterator[tuple[int, Process]]:
-        """Serve a WSGI application with granian itself; yield the port and the process."""
-        command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--workers", str(workers)]
-        command += ["--blocking-threads", str(threads), application]
-        with self.listening(command, log, None, **variables) as server:
+            server.wait_until(lambda: server.log_text().count("Started worker-") >= workers)
             yield server
 
-    @contextmanager
-    def listening(
-        self, command: list[str], log: str = "service.log", stderr: int | None = None, **variables: str
-    ) -> Iterator[tuple[int, Process]]:
-        port = free_port()
-        options = ["--host", "127.0.0.1", "--port", str(port)]
-        with Process([*command, *options], self.variables | variables, self.folder / log, stderr) as process:
-            process.wait_until_listening(port)
-            yield port, process
+    def granian(
+        self, application: str, *, workers: int = 1, threads: int, log: str = "service.log", **variables: str
+    ) -> Process:
+        """Serve a WSGI application with granian itself."""
+        command = ["granian", "--interface", "wsgi", "--workers", str(workers), "--blocking-threads", str(threads)]
+        return self.module([*command, application], variables, log=log)
 
-    @contextmanager
-    def forking_server(self, **variables: str) -> Iterator[int]:
-        """Serve the kill points from forked children, each replaced as soon as it is killed; yield the port."""
-        with self.forking_process(**variables) as process:
-            yield int(process.first_line())
+    def forking_server(self, **variables: str) -> Process:
+        """Serve the kill points from forked children, each replaced as soon as it is killed."""
+        return self.module(["tests.drills.forking_server"], variables)
 
-    @contextmanager
-    def forking_process(self, **variables: str) -> Iterator[Process]:
-        """Yield the same server's process, whose first line is the port."""
-        command = [sys.executable, "-m", "tests.drills.forking_server"]
-        with Process(command, self.variables | variables, self.folder / "service.log") as process:
-            yield process
+    def module(
+        self, words: list[str], variables: dict[str, str], *, port: int = 0, log: str = "service.log"
+    ) -> Process:
+        """Run a Python module that serves on a port, by default a free one."""
+        port = port or free_port()
+        command = [sys.executable, "-m", *words, "--port", str(port)]
+        return Process(command, self.variables | variables, self.folder / log, port=port)
+
+    def working(self, log: str = "work.log") -> Process:
+        """Run the background process."""
+        return Process([sys.executable, "manage.py", "work"], self.variables, self.folder / log)
 
     def reconcile(self, processes: int = 2) -> None:
         """Run the command in several processes at once."""
@@ -206,13 +194,10 @@ def set_variables(folder: Path, carriers: dict[str, str]) -> None:
     os.environ["DATABASE_URL"] = f"sqlite:///{folder / 'db.sqlite3'}"
 
 
-@contextmanager
-def sandbox(folder: Path, port: int) -> Iterator[None]:
+def sandbox(folder: Path, port: int) -> Process:
     command = [sys.executable, "-m", "carriers.sandbox", "--port", str(port)]
     command += ["--pace", "1"]  # a parcel that is on its way can't be cancelled
-    with Process(command, dict(os.environ), folder / "sandbox.log") as process:
-        process.wait_until_listening(port)
-        yield
+    return Process(command, os.environ, folder / "sandbox.log", port=port)
 
 
 def sandbox_settings(port: int) -> dict[str, str]:

@@ -6,7 +6,6 @@ order labels while both tracking services hang, answer HTML, 429 or garbage, eac
 """
 
 import argparse
-import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
@@ -15,8 +14,7 @@ from datetime import UTC, datetime, timedelta
 from tests.drills.environment import Environment, tracking_settings
 from tests.drills.harness import play
 from tests.drills.load import Clients, LookUps, look_ups
-from tests.drills.printing import counts, percentiles
-from tests.drills.process import Process
+from tests.drills.printing import counts, percentiles_ms
 from tests.drills.shop import SHOP
 from tests.drills.tracking import followed, make_parcels, stub
 from tests.support.http import Answer, call
@@ -44,17 +42,17 @@ def drill(env: Environment, options: argparse.Namespace) -> list[str]:
     faults: list[str] = []
     with ExitStack() as stack:
         # The journeys last until the tracking services are well again.
-        stub_port = stack.enter_context(stub(env, base, step_s=seconds * len(PHASES) / 8))
-        port, process = stack.enter_context(env.served(workers=2))
-        stack.enter_context(Process([sys.executable, "manage.py", "work"], env.variables, env.folder / "work.log"))
+        stub_port = stack.enter_context(stub(env, base, step_s=seconds * len(PHASES) / 8)).port
+        server = stack.enter_context(env.served(workers=2))
+        stack.enter_context(env.working())
         pool = stack.enter_context(ProcessPoolExecutor(2))
         until(lambda: calls(stub_port) > 0)
         for name, mode in PHASES.items():
             call(stub_port, "POST", "/control", {"mode": mode})
             before = calls(stub_port)
-            labels = pool.submit(Clients(env, port, LABEL_CLIENTS, seconds, LABEL_PACE_S).labels)
-            clients = Clients(env, port, LOOK_UP_CLIENTS, seconds, LOOK_UP_PACE_S)
-            seen = look_ups(pool, numbers, process.popen.pid, clients)
+            labels = pool.submit(Clients(env, server.port, LABEL_CLIENTS, seconds, LABEL_PACE_S).labels)
+            clients = Clients(env, server.port, LOOK_UP_CLIENTS, seconds, LOOK_UP_PACE_S)
+            seen = look_ups(pool, numbers, server.pid, clients)
             faults += show(name, seen, labels.result(), calls(stub_port) - before)
         started_s = time.monotonic()
         until(lambda: followed() == labels_in_flight(), timeout_s=RECOVERY_TIMEOUT_S + seconds)
@@ -66,8 +64,8 @@ def show(name: str, seen: LookUps, labels: dict[str, list[Answer]], called: int)
     """Print a phase: the clients' answers, and the calls that the tracking services got; return its faults."""
     answers = [answer for each in labels.values() for answer in each]
     failed = sum(answer.status != 201 for answer in answers)
-    p95_s = percentiles([answer.duration_s for answer in answers])[1]
-    bought = f"{counts(answer.outcome for answer in answers)}, p95 {1000 * p95_s:.0f} ms"
+    p95_ms = percentiles_ms([answer.duration_s for answer in answers])[1]
+    bought = f"{counts(answer.outcome for answer in answers)}, p95 {p95_ms:.0f} ms"
     print(f"{name:8} {seen}; labels: {bought}; {called:5} calls, oldest due {oldest_due():4.0f} s", flush=True)
     return [f"{name}: look-ups or {failed} purchases failed"] if failed or seen.answered < 1 else []
 

@@ -16,6 +16,7 @@ from wsgiref.util import setup_testing_defaults
 from django.conf import settings
 from django.db import connection
 
+from tests.drills.harness import read_options
 from tests.drills.kill_points import application
 from tests.drills.shop import order
 from tests.support.paths import VERSION
@@ -61,9 +62,8 @@ def warm_up() -> None:
 
 
 def main() -> None:
-    listener = socket.create_server(("127.0.0.1", 0), backlog=128)
     warm_up()
-    print(listener.getsockname()[1], flush=True)
+    listener = socket.create_server(("127.0.0.1", read_options(port=0).port), backlog=128)
     while True:
         child = os.fork()
         if child == 0:

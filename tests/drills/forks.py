@@ -1,10 +1,8 @@
 """Processes forked from the drill itself, so that one that replaces a killed one is there at once."""
 
 import multiprocessing
-import os
-import signal
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from django.db import connections
 
@@ -12,22 +10,33 @@ FORKS = multiprocessing.get_context("fork")
 
 
 class Child:
-    """A process that runs a function and can be killed."""
+    """A process that runs a function; its block ends it."""
 
     def __init__(self, run: Callable[..., object], *arguments: Any) -> None:
         self.run, self.arguments = run, arguments
-        self.process = FORKS.Process(target=run, args=arguments, daemon=True)
+
+    def start(self) -> Self:
+        self.process = FORKS.Process(target=self.run, args=self.arguments, daemon=True)
         self.process.start()
+        return self
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.kill()
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid or 0
 
     def kill(self) -> None:
-        assert self.process.pid
-        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.kill()
         self.process.join()
 
-    def replace(self) -> "Child":
-        """Kill it; return one that does the same."""
+    def restart(self) -> None:
         self.kill()
-        return Child(self.run, *self.arguments)
+        self.start()
 
 
 def close_connections() -> None:

@@ -23,12 +23,12 @@ from tests.drills.containers import Engine
 from tests.drills.environment import sandbox, sandbox_settings, temporary_folder
 from tests.drills.harness import read_options
 from tests.drills.printing import say, timed
-from tests.drills.process import Process
 from tests.drills.shop import SHOP, open_shop_by_commands, order
 from tests.support.deployment import ROOT, Service, compose_services, deployed
 from tests.support.http import Answer, call
 from tests.support.paths import PARCELS, SHIPMENTS
 from tests.support.processes import free_port
+from tests.support.programs import Process
 from tests.support.services import ENVIRONMENT, postgresql, redis_executable
 from tests.support.waiting import until
 
@@ -58,7 +58,7 @@ def start_servers(folder: Path, stack: ExitStack) -> dict[str, str]:
     (folder / "pg").chmod(0o711)  # the container's account may reach the socket, and read nothing else
     redis_port, sandbox_port = free_port(), free_port()
     redis = [redis_executable(), "--port", str(redis_port), "--bind", HOST, "--save", ""]
-    stack.enter_context(Process(redis, dict(os.environ), folder / "redis.log")).wait_until_listening(redis_port)
+    stack.enter_context(Process(redis, os.environ, folder / "redis.log", port=redis_port))
     stack.enter_context(sandbox(folder, sandbox_port))
     (folder / "s3").mkdir()
     bucket = stack.enter_context(s3_server(folder / "s3"))

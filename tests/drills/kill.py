@@ -71,22 +71,23 @@ class Server:
     """A forking server, which restarts by itself; or granian, where one kill interrupts a batch of purchases."""
 
     def __init__(self, env: Environment, stack: ExitStack, batch: int) -> None:
-        self.env, self.stack, self.batch = env, stack, batch
-        if batch == 1:
-            self.port = stack.enter_context(env.forking_server())
-        else:
-            self.start()
+        self.batch, points = batch, "tests.drills.kill_points:application"
+        granian = env.granian(points, threads=batch + 2, DRILL_KILLS_GROUP="1")
+        self.process = stack.enter_context(granian if batch > 1 else env.forking_server())
+        self.port = self.process.port
+        self.warm_up()
 
-    def start(self) -> None:
-        server = self.env.granian("tests.drills.kill_points:application", threads=self.batch + 2, DRILL_KILLS_GROUP="1")
-        self.port, self.process = self.stack.enter_context(server)
-        with ThreadPoolExecutor(self.batch) as pool:  # each thread has answered a request
-            list(pool.map(lambda _: call(self.port, "GET", SHIPMENTS + "/0"), range(self.batch * 2)))
+    def warm_up(self) -> None:
+        """Let each thread answer a request."""
+        if self.batch > 1:
+            with ThreadPoolExecutor(self.batch) as pool:
+                list(pool.map(lambda _: call(self.port, "GET", SHIPMENTS + "/0"), range(self.batch * 2)))
 
     def restart(self) -> None:
         if self.batch > 1:
             self.process.popen.wait()
-            self.start()
+            self.process.start()
+            self.warm_up()
 
 
 class Run:
@@ -198,7 +199,7 @@ class Run:
 
 def reconcile_in_two_processes() -> None:
     """Run the command in two processes at once, forked from this one, which has imported everything."""
-    children = [Child(call_command, "reconcile_labels") for _ in range(2)]
+    children = [Child(call_command, "reconcile_labels").start() for _ in range(2)]
     for child in children:
         child.process.join()
     assert [child.process.exitcode for child in children] == [0, 0]

@@ -30,14 +30,14 @@ PLACES = {"one address": "192.0.2.1", "60 networks": "10.{}.0.1"}
 
 def drill(env: Environment, options: argparse.Namespace) -> list[str]:
     numbers = load_parcels()
-    with env.served(workers=WORKERS) as (port, process), ProcessPoolExecutor(2) as pool:
-        clients = look_up_clients(env, port, options.seconds)
-        look_up = partial(look_ups, pool, numbers, process.popen.pid)
+    with env.served(workers=WORKERS) as server, ProcessPoolExecutor(2) as pool:
+        clients = look_up_clients(env, server.port, options.seconds)
+        look_up = partial(look_ups, pool, numbers, server.pid)
         look_up(flat_out(clients, LEAD_S))  # each thread connects to the database
         phases = {"before": look_up(clients)}
         show("before", phases["before"])
         for place, address in PLACES.items():
-            guesses = pool.submit(guess_all, port, options, address)
+            guesses = pool.submit(guess_all, server.port, options, address)
             time.sleep(LEAD_S)
             phases[place] = look_up(clients)
             show(place, phases[place], guesses.result())

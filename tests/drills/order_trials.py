@@ -108,8 +108,8 @@ def run(ask: Ask, orders: int, seed: int) -> tuple[Counter[str], list[str]]:
 
 
 def drill(env: Environment, options: argparse.Namespace) -> list[str]:
-    with env.served() as (port, _):
-        ends, faults = run(env.asking(port), options.orders, options.seed)
+    with env.served() as server:
+        ends, faults = run(env.asking(server.port), options.orders, options.seed)
     for end, count in sorted(ends.items()):
         say(end, f"{count:,}")
     say("false alarms, misses, other words", len(faults))

@@ -70,7 +70,8 @@ def folder_gone(env: Environment) -> list[str]:
     print("storage down: the local folder can't be written to")
     orders, reconciled = Orders(env, KEYS), Orders(env, KEYS)
     everyone = Orders(env).join(orders, reconciled)
-    with env.served() as (port, _):
+    with env.served() as server:
+        port = server.port
         shutil.rmtree(env.labels_dir, ignore_errors=True)
         env.labels_dir.write_text("no folder")
         say("during", outcomes(everyone.send_all(port)))
@@ -96,22 +97,22 @@ def bucket_silent(env: Environment) -> list[str]:
 
 def bucket_down(env: Environment, endpoint: int) -> list[str]:
     orders = Orders(env, KEYS)
-    with env.setting(bucket_settings(endpoint)), env.served() as (port, _):
-        say("during", with_slowest(orders.send_all(port)))
-    with env.served() as (port, _):
-        return settle(orders, port, expected=UNSTORED)
+    with env.setting(bucket_settings(endpoint)), env.served() as server:
+        say("during", with_slowest(orders.send_all(server.port)))
+    with env.served() as server:
+        return settle(orders, server.port, expected=UNSTORED)
 
 
 def beta_down(env: Environment) -> list[str]:
     """Let beta answer with a page of its gateway for a third of the time after which an order settles itself."""
     print("beta answers 503 with HTML, to four processes, a third as long as its orders wait")
     everyone = Orders(env)
-    with env.served(workers=4) as (port, _), env.faults({"fault": "html503", "carrier": "beta"}):
+    with env.served(workers=4) as server, env.faults({"fault": "html503", "carrier": "beta"}):
         ends_at = time.monotonic() + SETTLE_S / 3
         while time.monotonic() < ends_at:
             orders = Orders(env, KEYS, "beta")
             everyone.join(orders)
-            orders.send_all(port)
+            orders.send_all(server.port)
     say("during", outcomes(everyone.seen))
     time.sleep(SETTLE_S + 1)
     env.reconcile()
@@ -140,7 +141,8 @@ def database_down(mode: str, pause_s: float, title: str, env: Environment) -> li
     for moment_s in MOMENTS_S:
         print(f"PostgreSQL {title}, {moment_s} s into the purchases")
         orders, warm = Orders(env, KEYS), Orders(env, 4)
-        with env.served() as (port, _):
+        with env.served() as server:
+            port = server.port
             warm.send_all(port)
             with env.faults(SLOW), later(moment_s, lambda: restart(env, mode, pause_s)):
                 say("during", with_slowest(orders.send_all(port)))
@@ -169,7 +171,7 @@ def redis_gone(env: Environment) -> list[str]:
     with ExitStack() as stack:
         url = stack.enter_context(redis_server(path))
         stack.enter_context(env.setting({"REDIS_URL": url}))
-        port, _ = stack.enter_context(env.served())
+        port = stack.enter_context(env.served()).port
         with env.faults(SLOW), later(0.5, partial(os.kill, redis_pid(url), signal.SIGKILL)):
             say("during", outcomes(orders.send_all(port)))
         say("without Redis", with_slowest(without.send_all(port)))
@@ -182,14 +184,14 @@ def terminated(env: Environment) -> list[str]:
     """Send SIGTERM while purchases run: granian answers them, and takes no new ones."""
     print("SIGTERM during the purchases")
     orders = Orders(env, KEYS)
-    with env.faults(SLOW), env.served() as (port, process):
-        with later(0.5, process.popen.terminate):
-            say("during", outcomes(orders.send_all(port)))
+    with env.faults(SLOW), env.served() as server:
+        with later(0.5, server.popen.terminate):
+            say("during", outcomes(orders.send_all(server.port)))
         started_s = time.monotonic()
-        process.popen.wait(30)
-        say("the server ended after", f"{time.monotonic() - started_s:.1f} s, with {process.popen.returncode}")
-    with env.served() as (port, _):
-        return settle(orders, port, expected=BOUGHT)
+        code = server.popen.wait(30)
+        say("the server ended after", f"{time.monotonic() - started_s:.1f} s, with {code}")
+    with env.served() as server:
+        return settle(orders, server.port, expected=BOUGHT)
 
 
 @contextmanager

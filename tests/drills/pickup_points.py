@@ -105,8 +105,8 @@ def drill(env: Environment, options: argparse.Namespace) -> list[str]:
     def misrouted() -> int:
         return sum(row["misrouted"] for row in env.ledger())
 
-    with env.served() as (port, _):
-        bought, faults = run(env.asking(port), misrouted, options.searches, options.purchases, options.seed)
+    with env.served() as server:
+        bought, faults = run(env.asking(server.port), misrouted, options.searches, options.purchases, options.seed)
     say("points bought to", f"{bought:,}")
     say("refused or misrouted", len(faults))
     return faults

@@ -41,7 +41,17 @@ def counts(outcomes: Iterable[str]) -> str:
     return ", ".join(f"{count} x {outcome}" for outcome, count in sorted(Counter(outcomes).items())) or "-"
 
 
-def percentiles(values: list[float]) -> tuple[float, float, float]:
-    """Return the 50th, 95th and 99th."""
-    cuts = quantiles(values * 2 if len(values) == 1 else values, n=100, method="inclusive")
-    return cuts[49], cuts[94], cuts[98]
+def percentiles_ms(seconds: list[float]) -> list[float]:
+    """Return the 50th, 95th and 99th percentile in milliseconds."""
+    cuts = quantiles(seconds * 2 if len(seconds) == 1 else seconds, n=100, method="inclusive")
+    return [1000 * cuts[rank] for rank in (49, 94, 98)]
+
+
+def timed_ms(act: Callable[[], object], times: int) -> list[float]:
+    """Do something some times; return the 50th and the 95th percentile and the longest of its times."""
+    taken_s = []
+    for _ in range(times):
+        started_at = time.perf_counter()
+        act()
+        taken_s.append(time.perf_counter() - started_at)
+    return [*percentiles_ms(taken_s)[:2], 1000 * max(taken_s)]

@@ -209,8 +209,8 @@ def drill(env: Environment, options: argparse.Namespace) -> list[str]:
         paths = [f"/ledger/parcel?tracking_number={row['tracking_number']}" for row in rows]
         return [call(env.sandbox_port, "GET", path).body["request"] for path in paths]
 
-    with env.served() as (port, _):
-        ends, faults = run(env.asking(port), received, options.orders, options.seed)
+    with env.served() as server:
+        ends, faults = run(env.asking(server.port), received, options.orders, options.seed)
     for end, count in sorted(ends.items()):
         say(end, f"{count:,}")
     say("differences from the oracle", len(faults))

@@ -95,7 +95,8 @@ def drill(count: int) -> list[str]:
     print("labels of the service's own")
     with environment("postgresql", SETTINGS) as env:
         url, backup, shop = os.environ["DATABASE_URL"], env.folder / "backup", Shop(env)
-        with backed_up(url, backup), env.served(threads=2 * UNDER_WAY + 2) as (shop.port, process):
+        with backed_up(url, backup), env.served(threads=2 * UNDER_WAY + 2) as server:
+            shop.port = server.port
             before = shop.buy(count)
             moment, under_way = interrupted_by_the_moment(shop, url)
             after = shop.buy(count)
@@ -105,7 +106,7 @@ def drill(count: int) -> list[str]:
             told = shop.told()
             assert len(told) == len(shop.bodies), "an order was not answered with a label"
             unstored, unanswered = bought_without_label(shop)
-            process.stop()
+            server.stop()
         owner = (env.folder / "pg").stat()
         restore(backup, env.folder / "restored", moment)
         hand_over(env.folder / "restored", owner)
@@ -178,13 +179,14 @@ def erased_ones(shop: Shop, url: str) -> set[str]:
 def compared(shop: Shop, told: dict[str, Any], unstored: list[str], unanswered: list[str]) -> list[str]:
     """Ask the restored service all that was asked before; return the faults."""
     env, without_receipt = shop.env, logged_without_receipt(shop.env)
-    with env.served(threads=2 * UNDER_WAY + 2) as (shop.port, process):
+    with env.served(threads=2 * UNDER_WAY + 2) as server:
+        shop.port = server.port
         made = {row["tracking_number"] for row in env.ledger()}
         now = shop.told()
         again = {row["tracking_number"] for row in env.ledger()} - made
         without_row = Audit(env).without_row()
         outcomes = [counts(each.rpartition(" ")[0] for each in shop.ends(keys)) for keys in (unanswered, unstored)]
-        process.stop()
+        server.stop()
     lost = [key for key, said in told.items() if now[key] != said]
     result = Audit(env).keys({key: seen for key, seen in shop.answers.items() if key not in shop.erased})
     say("lost, bought again", f"{len(lost)}, {len(again)} of {len(told)}")

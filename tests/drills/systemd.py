@@ -10,7 +10,7 @@ from pathlib import Path
 
 import orjson
 
-from tests.drills.process import Process
+from tests.support.programs import Process
 
 PROGRAM = "/srv/parcel-service"  # in the units
 SYSTEMCTL = """#!/bin/sh
@@ -69,7 +69,7 @@ class Systemd:
         """Run a unit's command in its folder; wait for its end if it is a oneshot."""
         own = self.read(f"{unit}.service")
         folder = Path(self.read("parcel-.service.d/parcels.conf")["WorkingDirectory"]).resolve()
-        command = Process(shlex.split(own["ExecStart"]), dict(os.environ), self.log, cwd=folder)
+        command = Process(shlex.split(own["ExecStart"]), os.environ, self.log, cwd=folder)
         process = self.stack.enter_context(command)
         if own["Type"] == "oneshot":
             return process.popen.wait()

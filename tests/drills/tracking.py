@@ -8,11 +8,8 @@ parcels afterwards, and counts the calls that the carriers got.
 import argparse
 import logging
 import random
-import sys
 import time
 from bisect import bisect_left
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from threading import Event
 from typing import Any
@@ -24,9 +21,9 @@ from django.db.models.functions import Now
 from tests.drills.environment import Environment, tracking_settings
 from tests.drills.forks import Child
 from tests.drills.harness import play
-from tests.drills.process import Process
 from tests.drills.shop import SHOP, add_contract
 from tests.support.http import call
+from tests.support.programs import Process
 from tests.support.waiting import until
 
 RATE = 5.0  # a second for each carrier, which two processes would exceed
@@ -57,31 +54,24 @@ def drill(env: Environment, options: argparse.Namespace) -> list[str]:
         undisturbed(env)
         expected = known_of(OTHER_SHOP)
     make_parcels(SHOP, options.parcels, base)
-    with stub(env, base, step_s=max(options.step_s, options.kills / KILLS_A_SECOND / STEPS)) as port:
+    with stub(env, base, step_s=max(options.step_s, options.kills / KILLS_A_SECOND / STEPS)) as carriers:
         started_s = time.monotonic()
         kill_at_random(options.kills)
         took_s = time.monotonic() - started_s
         undisturbed(env)
-        calls = call(port, "GET", "/calls").body
+        calls = call(carriers.port, "GET", "/calls").body
     faults = compare(expected, known_of(SHOP)) + too_many(calls)
     total = sum(map(len, calls.values()))
     print(f"{options.database}: {options.kills} kills in {took_s:.0f} s, {options.parcels} parcels, {total} calls")
     return faults
 
 
-@contextmanager
-def stub(env: Environment, base: datetime | None = None, **steps: float) -> Iterator[int]:
-    """Start the carriers of `tracking_settings`, with all journeys at their beginning; `steps` are the stub's options.
-
-    Yield their port.
-    """
+def stub(env: Environment, base: datetime | None = None, **steps: float) -> Process:
+    """Run the carriers of `tracking_settings`, with all journeys at their beginning; `steps` are the stub's options."""
     port = int(urlsplit(env.variables["ALPHA_TRACKING_URL"]).port or 0)
-    command = [sys.executable, "-m", "tests.drills.tracking_stub", "--port", str(port)]
-    command += ["--base", base.isoformat()] if base else []
-    command += [word for name, step in steps.items() for word in (f"--{name.replace('_', '-')}", str(step))]
-    with Process(command, env.variables, env.folder / "stub.log") as process:
-        process.wait_until_listening(port)
-        yield port
+    words = ["--base", base.isoformat()] if base else []
+    words += [word for name, step in steps.items() for word in (f"--{name.replace('_', '-')}", str(step))]
+    return env.module(["tests.drills.tracking_stub", *words], {}, port=port, log="stub.log")
 
 
 def make_parcels(shop_id: str, count: int, base: datetime) -> None:
@@ -111,7 +101,7 @@ def make_parcels(shop_id: str, count: int, base: datetime) -> None:
 
 def undisturbed(env: Environment) -> None:
     """Run one process until no parcel is followed any more."""
-    with Process([sys.executable, "manage.py", "work"], env.variables, env.folder / "work.log"):
+    with env.working():
         until(lambda: followed() == 0, timeout_s=END_TIMEOUT_S)
 
 
@@ -123,10 +113,10 @@ def followed() -> int:
 
 def kill_at_random(count: int) -> None:
     """Kill one of two processes that work, and replace it, as often as asked."""
-    rng, children = random.Random(1), [Child(work) for _ in range(2)]
+    rng, children = random.Random(1), [Child(work).start() for _ in range(2)]
     for kill in range(count):
         time.sleep(rng.uniform(*PAUSE_S))
-        children[kill % 2] = children[kill % 2].replace()
+        children[kill % 2].restart()
     for child in children:
         child.kill()
 

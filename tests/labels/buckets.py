@@ -1,7 +1,6 @@
 """A real S3 server, which refuses altered and expired URLs: MiniStack, in a virtual environment of its own."""
 
 import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,8 +12,8 @@ import pytest
 from botocore.config import Config
 from pytest_django.fixtures import Settings
 
-from tests.support.processes import ROOT, free_port, wait_for_port
-from tests.support.programs import ended
+from tests.support.processes import ROOT, free_port
+from tests.support.programs import Process
 
 SERVER = ROOT / ".venv-s3" / "bin" / "python"
 KEY_ID = SECRET = "test"  # the only pair it knows
@@ -77,16 +76,7 @@ def s3_server(folder: Path) -> Iterator[Bucket]:
         "SERVICES": "s3",
         "S3_DATA_DIR": str(folder / "s3"),
     }
-    with (
-        (folder / "log").open("wb") as log,
-        # A session of its own: Ctrl-C in the terminal is for pytest, which then stops the server.
-        ended(
-            subprocess.Popen(
-                [SERVER, "-m", "ministack"], env=environment, cwd=folder, stdout=log, stderr=log, start_new_session=True
-            )
-        ) as process,
-    ):
-        wait_for_port(port, process)
+    with Process([SERVER, "-m", "ministack"], environment, folder / "log", port=port, cwd=folder):
         bucket = Bucket(f"http://127.0.0.1:{port}", "labels")
         made = client(bucket.endpoint_url)
         made.create_bucket(Bucket=bucket.name, CreateBucketConfiguration={"LocationConstraint": REGION})

@@ -2,21 +2,16 @@
 
 import os
 import shutil
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.processes import wait_for_port
-from tests.support.programs import ended
+from tests.support.programs import Process
 
 # Debian keeps it where only an administrator's path leads.
 EXECUTABLE = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
 
 
-@contextmanager
-def pgbouncer(folder: Path, port: int, server_port: int, *, pool_size: int) -> Iterator[int]:
-    """Pool connections to the server on this machine's `server_port`; yield `port`."""
+def pgbouncer(folder: Path, port: int, server_port: int, *, pool_size: int) -> Process:
+    """Pool connections to the server on this machine's `server_port`."""
     assert EXECUTABLE
     config = folder / "pgbouncer.ini"
     config.write_text(
@@ -37,9 +32,4 @@ query_wait_timeout = 5
     )
     # It refuses to be root.
     user = ["-u", "nobody"] if os.getuid() == 0 else []
-    with (
-        (folder / "pgbouncer.log").open("ab") as log,
-        ended(subprocess.Popen([EXECUTABLE, "-q", *user, str(config)], stderr=log, start_new_session=True)) as process,
-    ):
-        wait_for_port(port, process)
-        yield port
+    return Process([EXECUTABLE, "-q", *user, config], os.environ, folder / "pgbouncer.log", port=port)

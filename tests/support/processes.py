@@ -7,18 +7,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.db import connection
 
-from tests.support.programs import ended
+from tests.support import programs
+from tests.support.programs import Process, ended
 from tests.support.services import ENVIRONMENT
-from tests.support.waiting import WAIT_TIMEOUT_S, until
+from tests.support.waiting import WAIT_TIMEOUT_S
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = programs.ROOT
 counter = count(os.getpid())  # a drill started by the same worker begins elsewhere
 # Below the ports that the system hands out by itself; a thousand for each worker of pytest-xdist, of which each pass
 # of the suite may have ten.
@@ -88,14 +89,19 @@ def free_port() -> int:
             return port
 
 
-@dataclass(frozen=True)
-class Server:
-    """The service as production runs it; its log holds both output streams."""
+class Server(Process):
+    """The service as production runs it, on a free port; its log holds both output streams."""
 
-    port: int
-    metrics_port: int
-    process: "subprocess.Popen[bytes]"
-    log: Path
+    def __init__(
+        self, variables: dict[str, str], log: Path, *, workers: int = 1, threads: int | None = None, **options: Any
+    ) -> None:
+        port, own = free_port(), {"SERVE_THREADS": str(threads)} if threads else {}
+        command = [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", str(workers)]
+        super().__init__(command, variables | own, log, port=port, **options)
+
+    @property
+    def metrics_port(self) -> int:
+        return int(self.variables["METRICS_PORT"])
 
 
 @contextmanager
@@ -107,35 +113,11 @@ def served(
     threads: int | None = None,
     with_metrics: bool = False,
 ) -> Iterator[Server]:
-    """Run `manage.py serve` with these settings on top; yield when it listens, stop it afterwards."""
-    port, metrics_port = free_port(), free_port() if with_metrics else 0
-    command = [sys.executable, "manage.py", "serve", "--port", str(port)]
-    command += ["--workers", str(workers)]
-    own = {"METRICS_PORT": str(metrics_port), "DJANGO_SETTINGS_MODULE": "tests.support.server_settings"}
-    own |= {"SERVE_THREADS": str(threads)} if threads else {}
-    variables = environment() | own | (settings or {})
-    with (
-        log.open("wb") as output,
-        ended(subprocess.Popen(command, cwd=ROOT, env=variables, stdout=output, stderr=output)) as process,
-    ):
-        wait_for_port(port, process)
-        yield Server(port, metrics_port, process, log)
-
-
-@contextmanager
-def server(log: Path, settings: dict[str, str] | None = None) -> Iterator[int]:
-    """Serve the application in a process of its own, with its log in a file; yield the port."""
-    with served(log, settings) as running:
-        yield running.port
-
-
-def wait_for_port(port: int, process: "subprocess.Popen[bytes]") -> None:
-    until(lambda: is_listening(port) or process.poll() is not None)
-    if process.poll() is not None:
-        raise RuntimeError("the server ended before it listened")
-
-
-def is_listening(port: int) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-        return True
-    return False
+    """Serve with these settings on top; stop it afterwards."""
+    own = {
+        "METRICS_PORT": str(free_port() if with_metrics else 0),
+        "DJANGO_SETTINGS_MODULE": "tests.support.server_settings",
+    }
+    with Server(environment() | own | (settings or {}), log, workers=workers, threads=threads) as server:
+        yield server
+        server.stop(WAIT_TIMEOUT_S)

@@ -1,39 +1,28 @@
 """A Redis with a replica, and three sentinels that watch both."""
 
-import subprocess
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import redis
 
 from tests.support.processes import free_port
+from tests.support.programs import Process
 from tests.support.services import redis_executable
 from tests.support.waiting import until
 
 
-class Redis:
+class Redis(Process):
     """A Redis, or a sentinel, of its own."""
 
     def __init__(self, folder: Path, port: int, lines: list[str], *, is_sentinel: bool = False) -> None:
         folder.mkdir()
-        self.port = port
         config = folder / "redis.conf"
         config.write_text("\n".join([f"port {port}", "bind 127.0.0.1", f"dir {folder}", *lines]))
         command = [redis_executable(), str(config), *(["--sentinel"] if is_sentinel else [])]
-        self.command = command
-        self.start()
-
-    def start(self) -> None:
-        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, start_new_session=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.process.kill()
-        self.process.wait()
+        super().__init__(command, os.environ, folder / "log", port=port)
 
     def ask(self, *command: str) -> Any:
         with redis.Redis(port=self.port) as client:

@@ -22,7 +22,7 @@ import pytest
 import redis
 
 from tests.support import migrated
-from tests.support.programs import ended
+from tests.support.programs import Process
 from tests.support.waiting import until
 
 # Settings that tests must not take from the developer's shell: all that are read.
@@ -159,14 +159,9 @@ def redis_server(socket: Path) -> Iterator[str]:
     options = {"--port": "0", "--unixsocket": str(socket), "--save": "", "--appendonly": "no"}
     command = [redis_executable(), *(word for option in options.items() for word in option)]
     url = f"unix://{socket}"
-    # A session of its own, so that Ctrl-C reaches pytest only, which then stops the server.
-    with ended(subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)):
-        wait_for_redis(url)
+    with Process(command, os.environ, socket.with_suffix(".log")) as process:
+        process.wait_until(lambda: answers(url))
         yield url
-
-
-def wait_for_redis(url: str) -> None:
-    until(lambda: answers(url))
 
 
 def answers(url: str) -> bool:

@@ -3,20 +3,19 @@
 import errno
 import fcntl
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from pathlib import Path
 
 import pytest
 
 from config.ops.log_writer import NO_ROOM, NOT_WRITTEN, LineWriter
 from tests.labels.test_metrics import value
 from tests.support.http import Connection
-from tests.support.processes import ROOT, environment, free_port, wait_for_port
-from tests.support.programs import ended
-from tests.support.waiting import WAIT_TIMEOUT_S, until
+from tests.support.processes import ROOT, Server, environment
+from tests.support.waiting import WAIT_TIMEOUT_S
 
 PAGE = 4096  # the smallest pipe
 
@@ -115,17 +114,12 @@ def test_each_process_writes_its_lines_before_it_ends() -> None:
 
 
 @pytest.mark.any_database
-def test_a_server_whose_log_is_not_read_answers_and_ends(transactional_db: None) -> None:
-    port = free_port()
-    command = [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", "1"]
+def test_a_server_whose_log_is_not_read_answers_and_ends(
+    pipe: tuple[int, int], transactional_db: None, tmp_path: Path
+) -> None:
     variables = environment() | {"DJANGO_SETTINGS_MODULE": "tests.support.server_settings"}
-    with ended(subprocess.Popen(command, cwd=ROOT, env=variables, stderr=subprocess.PIPE)) as process:
-        assert process.stderr
-        fcntl.fcntl(process.stderr, fcntl.F_SETPIPE_SZ, PAGE)
-        wait_for_port(port, process)
-        with closing(Connection(port)) as client:
+    with Server(variables, tmp_path / "log", stderr=pipe[1]) as server:
+        with closing(Connection(server.port)) as client:
             for _ in range(100):  # each with a line of some 200 bytes
                 assert client.request("GET", "/nowhere").status == 404
-        process.send_signal(signal.SIGTERM)
-        until(lambda: process.poll() is not None)
-        assert process.returncode == 0
+        assert server.stop(WAIT_TIMEOUT_S) == 0

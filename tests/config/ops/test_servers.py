@@ -15,7 +15,7 @@ import pytest
 from tests.support.factories import import_parcel
 from tests.support.http import Connection, ask
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
-from tests.support.processes import server
+from tests.support.processes import Server, served
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 from tests.support.windows import fresh_caller
 
@@ -27,7 +27,7 @@ def ports(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> It
     """Two servers, each of one process, that several tests ask for what no other request changes."""
     folder = tmp_path_factory.mktemp("servers")
     with ExitStack() as servers:
-        yield [servers.enter_context(server(folder / f"server-{number}.log")) for number in (1, 2)]
+        yield [servers.enter_context(served(folder / f"server-{number}.log")).port for number in (1, 2)]
 
 
 @pytest.fixture
@@ -36,10 +36,10 @@ def port(ports: list[int]) -> int:
 
 
 @pytest.fixture
-def own_server(django_db_setup: None, tmp_path: Path) -> Iterator[tuple[int, Path]]:
+def own_server(django_db_setup: None, tmp_path: Path) -> Iterator[Server]:
     """A server whose log has no other test's requests."""
-    with server(tmp_path / "log") as port:
-        yield port, tmp_path / "log"
+    with served(tmp_path / "log") as server:
+        yield server
 
 
 def test_of_300_requests_from_40_threads_to_2_processes_exactly_100_pass(
@@ -89,9 +89,9 @@ def raw(port: int, request: bytes, *, is_all: bool = False) -> tuple[int, bytes]
 
 
 def test_unusual_requests_on_the_wire_are_answered_in_the_apis_shape(
-    own_server: tuple[int, Path], transactional_db: None
+    own_server: Server, transactional_db: None
 ) -> None:
-    port, file = own_server
+    port, file = own_server.port, own_server.log
     caller = fresh_caller()
     parcel = import_parcel(caller.shop, trackingId="a/é b", customerEmail="some.one@example.com")
     token = caller.token.encode()

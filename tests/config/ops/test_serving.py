@@ -46,7 +46,7 @@ def is_refused(port: int) -> bool:
 
 
 def worker_pids(server: Server) -> list[int]:
-    pid = server.process.pid
+    pid = server.popen.pid
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
@@ -78,12 +78,12 @@ def test_a_purchase_in_flight_at_sigterm_is_finished_and_no_new_one_begins(
     ):
         purchase = pool.submit(ask, server.port, "POST", SHIPMENTS, headers, json.dumps(order()).encode())
         assert gate.reached.wait(WAIT_TIMEOUT_S)
-        server.process.send_signal(signal.SIGTERM)
+        server.popen.send_signal(signal.SIGTERM)
         until(lambda: is_refused(server.port))
         assert not purchase.done()
         gate.open.set()
         status, _, content = purchase.result(WAIT_TIMEOUT_S)
-        assert (status, server.process.wait(WAIT_TIMEOUT_S)) == (201, 0)
+        assert (status, server.popen.wait(WAIT_TIMEOUT_S)) == (201, 0)
     label = ShippingLabel.objects.get()
     assert (label.state, label.id) == (LabelState.GENERATED, json.loads(content)["id"])
 
@@ -189,7 +189,7 @@ def test_a_killed_worker_is_replaced_and_its_metrics_stay_and_all_end_with_their
         until(lambda: len(set(worker_pids(server)) - {before[0]}) == 2)
         until(lambda: server.log.read_text().count("Started worker-") == 3)  # before that it may miss a SIGTERM
         found = metrics(server.metrics_port)
-        server.process.kill()
+        server.popen.kill()
         until(lambda: is_refused(server.port))
     name = 'http_request_duration_seconds_count{method="GET",route="unknown-path",status="404"}'
     assert found[name] == 20

@@ -15,7 +15,7 @@ from tests.support.api import Caller, caller
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.support.http import call
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
-from tests.support.processes import server
+from tests.support.processes import served
 from tests.support.proxies import Proxy, postgresql_target
 from tests.support.waiting import until
 
@@ -80,8 +80,8 @@ def databases() -> Iterator[World]:
 @pytest.fixture(scope="module")
 def started(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     log = tmp_path_factory.mktemp("failover") / "server.log"
-    with databases() as world, server(log, world.urls) as world.port:
-        world.log = log
+    with databases() as world, served(log, world.urls) as server:
+        world.port, world.log = server.port, log
         yield world
 
 
@@ -173,6 +173,6 @@ def test_without_a_replica_parcels_are_read_from_the_primary(
 
 
 def test_a_server_that_starts_without_the_primary_answers(own: Caller, parcel: dict[str, Any], tmp_path: Path) -> None:
-    with databases() as made, server(tmp_path / "server.log", made.urls) as port:
+    with databases() as made, served(tmp_path / "server.log", made.urls) as server:
         made.primary.silence()
-        assert World(port=port).look_up(own, parcel["trackingId"])[:2] == (200, parcel)
+        assert World(port=server.port).look_up(own, parcel["trackingId"])[:2] == (200, parcel)

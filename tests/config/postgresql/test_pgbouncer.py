@@ -17,7 +17,7 @@ from tests.support.factories import import_parcel
 from tests.support.http import Connection
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.pooler import EXECUTABLE, pgbouncer
-from tests.support.processes import free_port, server
+from tests.support.processes import free_port, served
 from tests.support.programs import needs
 from tests.support.proxies import Proxy, postgresql_target
 
@@ -28,8 +28,8 @@ pytestmark = [pytest.mark.real_services, pytest.mark.django_db(transaction=True)
 def url(transactional_db: None, tmp_path: Path) -> Iterator[str]:
     """The test's database behind a pooler whose clients share one server connection."""
     settings = connection.settings_dict
-    with Proxy(postgresql_target(settings)) as proxy, pgbouncer(tmp_path, free_port(), proxy.port, pool_size=1) as port:
-        yield f"postgresql://postgres@127.0.0.1:{port}/{settings['NAME']}"
+    with Proxy(postgresql_target(settings)) as proxy, pgbouncer(tmp_path, free_port(), proxy.port, pool_size=1) as own:
+        yield f"postgresql://postgres@127.0.0.1:{own.port}/{settings['NAME']}"
 
 
 def take_turns(url: str) -> None:
@@ -73,8 +73,8 @@ def test_without_the_setting_an_older_pgbouncer_fails(url: str) -> None:
 def test_a_server_answers_through_it(url: str, own: Caller, tmp_path: Path) -> None:
     parcel = import_parcel(own.shop)
     paths = [PARCELS + parcel["trackingId"], SEARCH + "?orderName=none", f"{SHIPMENTS}/NONE"]
-    with server(tmp_path / "server.log", {"DATABASE_URL": url + "?pgbouncer=true"}) as port:
-        clients = [Connection(port) for _ in range(4)]
+    with served(tmp_path / "server.log", {"DATABASE_URL": url + "?pgbouncer=true"}) as server:
+        clients = [Connection(server.port) for _ in range(4)]
         asked = [client.request("GET", path, headers=own.bearer) for client in clients * 3 for path in paths]
         for client in clients:
             client.close()

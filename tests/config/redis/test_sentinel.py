@@ -57,7 +57,7 @@ def test_the_master_is_found_and_found_again_after_a_failover(world: Counters) -
     world.wait_for_discovery()
     first, second = world.slow_cache(), world.slow_cache()
     assert [count(first), count(second), count(first)] == [1, 2, 3]
-    world.servers[0].process.kill()
+    world.servers[0].kill()
     for sentinel in world.sentinels:  # not before: on a busy machine the master may be late
         sentinel.ask("SENTINEL", "SET", "main", "down-after-milliseconds", "1000", "failover-timeout", "5000")
     assert count_until_counted(first) >= 1
@@ -68,7 +68,7 @@ def test_the_master_is_found_and_found_again_after_a_failover(world: Counters) -
 def test_a_silent_master_times_out(world: Counters) -> None:
     cache = world.cache()
     count_until_counted(cache)
-    world.servers[0].process.send_signal(signal.SIGSTOP)
+    world.servers[0].popen.send_signal(signal.SIGSTOP)
     assert count(cache) is None  # `count` checks the duration
     assert count(cache) is None
 
@@ -93,9 +93,9 @@ def test_a_sentinel_that_is_gone_or_silent_is_asked_last(
     asked_first = sentinels.addresses[0][1]
     for sentinel in world.sentinels:
         if sentinel.port == asked_first:
-            sentinel.process.send_signal(what)
+            sentinel.popen.send_signal(what)
             if what == signal.SIGKILL:
-                sentinel.process.wait()
+                sentinel.popen.wait()
     assert count(world.cache(socket_timeout=timeout_s)) == counted  # silence uses up the deadline
     assert sentinels.addresses[-1][1] == asked_first
     assert count(world.slow_cache()) == (counted or 0) + 1

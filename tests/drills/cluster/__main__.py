@@ -19,7 +19,7 @@ from contextlib import ExitStack
 import psycopg
 
 from tests.drills.cluster.database import NAME, DatabaseCluster, binaries
-from tests.drills.cluster.hosts import Host, haproxy
+from tests.drills.cluster.haproxy import haproxy
 from tests.drills.cluster.load import Rates, paths_of
 from tests.drills.cluster.scenarios import SCENARIOS, System
 from tests.drills.environment import environment, temporary_folder
@@ -30,13 +30,14 @@ from tests.labels.buckets import SERVER as S3_SERVER
 from tests.labels.buckets import s3_server
 from tests.support.pooler import EXECUTABLE as PGBOUNCER
 from tests.support.pooler import pgbouncer
-from tests.support.processes import free_port
+from tests.support.processes import Server, free_port
 from tests.support.sentinels import World as RedisCluster
 
 PARCELS = 2_000
 CARRIER_TIMEOUT_S, MARGIN_S = 4.0, 8.0
 LEAD_S = 3.0  # load before a scenario begins
 RATE = 100.0
+WORKERS = 2  # the default, as the number of threads
 
 
 def drill(system: System, port: int, options: argparse.Namespace) -> list[str]:
@@ -88,13 +89,13 @@ def set_up(stack: ExitStack) -> tuple[System, int]:
     env = stack.enter_context(environment("sqlite", settings))
     pooler_port = free_port()
     pooler_url = f"postgresql://postgres@127.0.0.1:{pooler_port}/{NAME}?pgbouncer=true"
-    hosts = [Host(folder, "a", {"DATABASE_URL": pooler_url}), Host(folder, "b", {})]
+    of_hosts = {"a": {"DATABASE_URL": pooler_url}, "b": {}}
+    hosts = [Server(env.variables | own, folder / f"{name}.log", workers=WORKERS) for name, own in of_hosts.items()]
     service_port, primary_port = haproxy(folder, stack, database, hosts)
     stack.enter_context(pgbouncer(folder, pooler_port, primary_port, pool_size=20))
     for host in hosts:
         host.variables["PUBLIC_BASE_URL"] = f"http://127.0.0.1:{service_port}"  # a port of its own is a foreign one
-        stack.callback(host.kill)
-        host.start()
+        stack.enter_context(host)
     return System(env, database, redis, hosts), service_port
 
 

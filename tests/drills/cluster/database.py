@@ -10,8 +10,9 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from tests.drills.process import Process, process_tree
+from tests.drills.process import signal_all
 from tests.support.processes import free_port
+from tests.support.programs import Process
 from tests.support.proxies import Proxy
 from tests.support.waiting import until
 
@@ -28,7 +29,7 @@ def binaries() -> Path | None:
     return found[-1].parent if found else None
 
 
-class Node:
+class Node(Process):
     """A database host: Patroni and its PostgreSQL, with a proxy on each way to it and from it to etcd."""
 
     def __init__(self, folder: Path, name: str, etcd_port: int, stack: ExitStack) -> None:
@@ -39,12 +40,12 @@ class Node:
         ports = (self.own_port, self.own_rest_port, etcd_port)
         self.ways = [stack.enter_context(Proxy(("127.0.0.1", port))) for port in ports]
         self.port, self.rest_port, etcd_port = (way.port for way in self.ways)
-        self.process: Process | None = None
         config = self.folder / "patroni.json"  # YAML takes JSON
         config.write_text(json.dumps(self.config(etcd_port)))
         if os.getuid() == 0:
             shutil.chown(self.folder, USER)
-        self.command = [*as_user(), "patroni", str(config)]
+        variables = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+        super().__init__([*as_user(), "patroni", config], variables, self.folder / "log", port=self.port)
 
     def config(self, etcd_port: int) -> dict[str, Any]:
         users = {role: {"username": name, "password": "drill"} for role, name in
@@ -77,20 +78,12 @@ class Node:
             },
         }  # fmt: skip
 
-    def start(self) -> None:
-        environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
-        self.process = Process(self.command, environment, self.folder / "log")
-
     def signal_all(self, what: signal.Signals) -> None:
         """Send a signal to all its processes at once, as when a whole host fails."""
-        pids = []
-        if self.process:
-            pids += process_tree(self.process.popen.pid)
+        if self.popen.poll() is None:
+            signal_all(self.pid, what)
         with suppress(OSError, ValueError):
-            pids += process_tree(int((self.folder / "data" / "postmaster.pid").read_text().split()[0]))
-        for pid in pids:
-            with suppress(ProcessLookupError):
-                os.kill(pid, what)
+            signal_all(int((self.folder / "data" / "postmaster.pid").read_text().split()[0]), what)
 
     def cut_off(self) -> None:
         """Let nothing through to it or from it, as when its network fails; it runs on."""
@@ -103,9 +96,7 @@ class Node:
 
     def kill(self) -> None:
         self.signal_all(signal.SIGKILL)
-        if self.process:
-            self.process.kill()
-            self.process = None
+        super().kill()
 
 
 def at(own_port: int, port: int) -> dict[str, Any]:
@@ -125,15 +116,13 @@ class DatabaseCluster:
         command = ["etcd", "--data-dir", str(folder / "etcd"), "--name", "etcd", "--initial-cluster", f"etcd={peer}"]
         command += ["--listen-client-urls", client, "--advertise-client-urls", client]
         command += ["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer]
-        stack.enter_context(Process(command, dict(os.environ), folder / "etcd.log"))
+        stack.enter_context(Process(command, os.environ, folder / "etcd.log"))
         port = int(client.rpartition(":")[2])
         self.nodes = [Node(folder, f"pg{number}", port, stack) for number in (1, 2, 3)]
-        for node in self.nodes:
-            stack.callback(node.kill)
-        self.nodes[0].start()
+        stack.enter_context(self.nodes[0])
         self.wait(lambda roles: "leader" in roles)
         for node in self.nodes[1:]:
-            node.start()
+            stack.enter_context(node)
         self.wait_until_healthy()
 
     def url(self, query: str = "") -> str:

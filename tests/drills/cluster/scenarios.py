@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tests.drills.cluster.database import DatabaseCluster, Node
-from tests.drills.cluster.hosts import Host
 from tests.drills.environment import Environment
+from tests.support.processes import Server
 from tests.support.sentinels import World as RedisCluster
 from tests.support.waiting import until
 
@@ -19,7 +19,7 @@ class System:
     env: Environment
     database: DatabaseCluster
     redis: RedisCluster
-    hosts: list[Host]
+    hosts: list[Server]
 
 
 def calm(system: System) -> Iterator[str]:
@@ -34,7 +34,7 @@ def host_killed(system: System) -> Iterator[str]:
     host.kill()
     time.sleep(5)
     host.start()
-    yield f"host {host.name} is back"
+    yield f"host {host.log.stem} is back"
     time.sleep(3)
 
 
@@ -43,7 +43,7 @@ def rolling_restart(system: System) -> Iterator[str]:
     for host in system.hosts:
         began_at = time.monotonic()
         host.stop()
-        yield f"host {host.name} ended {time.monotonic() - began_at:.1f} s after SIGTERM"
+        yield f"host {host.log.stem} ended {time.monotonic() - began_at:.1f} s after SIGTERM"
         host.start()
         time.sleep(2)
 
@@ -102,7 +102,7 @@ def redis_killed(system: System) -> Iterator[str]:
     """Redis: the master killed, started again after 10 s."""
     before = redis_master(system)
     server = next(server for server in system.redis.servers if server.port == before)
-    server.process.kill()
+    server.kill()
     time.sleep(10)
     server.start()
     yield f"the master was on port {before}, now it is on port {redis_master(system)}"
@@ -117,7 +117,7 @@ def redis_master(system: System) -> int:
 
 def redis_silent(system: System) -> Iterator[str]:
     """Redis and its sentinels silent for 10 s (SIGSTOP): connections stay open, nothing answers."""
-    processes = [server.process for server in (*system.redis.servers, *system.redis.sentinels)]
+    processes = [server.popen for server in (*system.redis.servers, *system.redis.sentinels)]
     for process in processes:
         process.send_signal(signal.SIGSTOP)
     time.sleep(10)

@@ -80,7 +80,8 @@ def gateway_answers(env: Environment, carrier: str) -> AuditResult:
     """Let a gateway answer in the carrier's place when the carrier has made the parcel: the outcome is unknown."""
     total, faults = Buyers(env), []
     unknown = f"502 {carrier.upper()}_OUTCOME_UNKNOWN"
-    with gateway(env.sandbox_port) as before, env.setting(through(before.port)), env.forking_server() as port:
+    with gateway(env.sandbox_port) as before, env.setting(through(before.port)), env.forking_server() as server:
+        port = server.port
         for status, media_type, body in ANSWERS[carrier]:
             buyers = Buyers(env, 3, carrier)
             before.answer = http(body.encode(), status, media_type)
@@ -102,7 +103,8 @@ def through(port: int) -> dict[str, str]:
 def late_search(env: Environment) -> AuditResult:
     """Kill purchases that alpha has made, while its search shows no parcel of the last minute."""
     buyers = Buyers(env, 4, "alpha")
-    with env.forking_server() as port:
+    with env.forking_server() as server:
+        port = server.port
         with env.faults({"fault": "unfound", "delay_s": LATE_SEARCH_S}):
             killed(buyers, port, "call-answered")
             buyers.settle(port)
@@ -113,7 +115,8 @@ def late_search(env: Environment) -> AuditResult:
 def late_writer(env: Environment) -> AuditResult:
     """Kill purchases whose parcel the carrier makes only after the lease."""
     buyers = Buyers(env, 4, "alpha")
-    with env.forking_server() as port:
+    with env.forking_server() as server:
+        port = server.port
         with env.faults({"fault": "slow", "delay_s": LATE_WRITE_S, "operation": "shippingMultiParcelV4", "count": 4}):
             killed(buyers, port, "call-sent")
         buyers.settle(port)

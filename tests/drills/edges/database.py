@@ -16,7 +16,8 @@ from tests.support.proxies import SeveringProxy, postgresql_target
 def lost_row(env: Environment, point: str) -> AuditResult:
     """Lose the committed row after the carrier's yes."""
     buyers = Buyers(env, 6)
-    with env.forking_server() as port:
+    with env.forking_server() as server:
+        port = server.port
         buyers.send_all(port, **{"X-Drill-Lose": point})
         buyers.settle(port, seconds=2)
         return buyers.asked_and_audited(port)
@@ -59,5 +60,5 @@ def served_through_proxy(env: Environment) -> Iterator[tuple[SeveringProxy, int]
     settings = connection.settings_dict
     with SeveringProxy(postgresql_target(settings)) as proxy:
         url = f"postgresql://{settings['USER']}@127.0.0.1:{proxy.port}/{settings['NAME']}"
-        with env.setting({"DATABASE_URL": url}), env.forking_server() as port:
-            yield proxy, port
+        with env.setting({"DATABASE_URL": url}), env.forking_server() as server:
+            yield proxy, server.port

@@ -2,16 +2,18 @@
 
 import fcntl
 import os
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
+from signal import SIGCONT
 
 from tests.drills.audit import AuditResult
 from tests.drills.edges.buyers import RECONCILE_WAIT_S, Buyers
 from tests.drills.environment import Environment
+from tests.drills.process import signal_all, wait_until_frozen
 from tests.support.http import call
+from tests.support.processes import Server
 from tests.support.waiting import until
 
 SKEW_MINUTES = 20
@@ -30,9 +32,10 @@ def skewed_clock(env: Environment, buyer_minutes: int, reconciler_minutes: int) 
     buyers = Buyers(env, 8)
     with (
         env.setting({"CARRIER_TIMEOUT": str(2 * IN_FLIGHT_S)}),
-        env.forking_server(CLOCK_OFF_MINUTES=str(buyer_minutes)) as port,
-        env.forking_server(CLOCK_OFF_MINUTES=str(reconciler_minutes)) as other,
+        env.forking_server(CLOCK_OFF_MINUTES=str(buyer_minutes)) as buyer,
+        env.forking_server(CLOCK_OFF_MINUTES=str(reconciler_minutes)) as reconciler,
     ):
+        port, other = buyer.port, reconciler.port
         for each in (port, other):  # the first requests take long
             env.buy_control(each)
             call(each, "POST", "/drill/reconcile-all")
@@ -50,16 +53,15 @@ def frozen(env: Environment, clock_off_minutes: int = 0) -> AuditResult:
     clock = {"CLOCK_OFF_MINUTES": str(clock_off_minutes)}
     acts = [Buyers(env, 4, "alpha") for _ in FREEZE_POINTS]
     with ExitStack() as stack:
-        other = stack.enter_context(env.forking_server())
-        mortals = [stack.enter_context(env.forking_process(**clock)) for _ in FREEZE_POINTS]
+        other = stack.enter_context(env.forking_server()).port
+        mortals = [stack.enter_context(env.forking_server(**clock)) for _ in FREEZE_POINTS]
         for point, buyers, mortal in zip(FREEZE_POINTS, acts, mortals, strict=True):
-            port = int(mortal.first_line())
-            stack.enter_context(buyers.asking(port, **{"X-Drill-Freeze": f"{point}*4"}))
-            mortal.wait_until_frozen()
+            stack.enter_context(buyers.asking(mortal.port, **{"X-Drill-Freeze": f"{point}*4"}))
+            wait_until_frozen(mortal.pid)
         everyone = Buyers(env).join(*acts)
         everyone.settle(other)
         for mortal in mortals:
-            mortal.thaw()
+            signal_all(mortal.pid, SIGCONT)
         everyone.settle(other, seconds=3)
         return everyone.audited_in_flight(other)
 
@@ -68,33 +70,33 @@ def reconciler_frozen(env: Environment) -> AuditResult:
     """Let a purchase end while a frozen reconciliation, which has not found its parcel, still means to fail it."""
     buyers = Buyers(env, 1, "alpha")
     with ExitStack() as stack:
-        buyer, reconciler = (stack.enter_context(env.forking_process()) for _ in range(2))
-        port, other = int(buyer.first_line()), int(reconciler.first_line())
+        buyer, reconciler = (stack.enter_context(env.forking_server()) for _ in range(2))
+        port, other = buyer.port, reconciler.port
         with env.faults({"fault": "young", "count": 1}), buyers.asking(port, **{"X-Drill-Freeze": "keep-before"}):
-            buyer.wait_until_frozen()
+            wait_until_frozen(buyer.pid)
             time.sleep(RECONCILE_WAIT_S + 1)
             env.buy_control(other)
             freezing = {"X-Drill-Freeze": "find-answered"}
             with ThreadPoolExecutor(1) as pool:
                 pool.submit(call, other, "POST", "/drill/reconcile-all", None, freezing)
-                reconciler.wait_until_frozen()
-                buyer.thaw()
+                wait_until_frozen(reconciler.pid)
+                signal_all(buyer.pid, SIGCONT)
                 until(lambda: any(buyers.answers.values()))
-                reconciler.thaw()
+                signal_all(reconciler.pid, SIGCONT)
         return buyers.asked_and_audited(port)
 
 
 def unread_log(env: Environment) -> AuditResult:
     """Order while nobody reads the service's log, and the pipe it writes to is full."""
     buyers = Buyers(env, 6)
-    command = [sys.executable, "manage.py", "serve", "--workers", "1"]
-    with env.forking_server() as other:
-        with log_pipe() as writer, env.listening(command, stderr=writer) as (port, process):
+    with env.forking_server() as healthy:
+        other = healthy.port
+        with log_pipe() as writer, Server(env.variables, env.folder / "service.log", stderr=writer) as server:
             fill(writer)
-            with buyers.asking(port) as asked:
+            with buyers.asking(server.port) as asked:
                 wait([asked], LOG_TIMEOUT_S)
-                is_alive = call(port, "GET", "/livez").status == 200
-                process.kill()
+                is_alive = call(server.port, "GET", "/livez").status == 200
+                server.kill()
         late = sum(answer.status != 201 for answer in asked.result())
         buyers.settle(other)
         result = buyers.asked_and_audited(other)

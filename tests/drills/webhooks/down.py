@@ -29,15 +29,15 @@ def drill(env: Environment, options: argparse.Namespace) -> list[str]:
 
     receiver, subjects, down_s = world.Receiver(env.folder), options.subjects, DOWN_S / options.pace
     world.add_endpoint("shop", receiver.url())
-    with receiver, world.delivering():
+    with world.delivering():
         ends_at = time.monotonic() + down_s
         for sequence in range(EVENTS):
             for subject in range(subjects):
                 with transaction.atomic():
                     world.tell("shop", f"subject-{subject}", sequence)
             time.sleep(max(0.0, (ends_at - time.monotonic()) / (EVENTS - sequence)))
-        receiver.start()
-        until(world.is_drained, timeout_s=600)
+        with receiver:
+            until(world.is_drained, timeout_s=600)
     order: dict[str, list[int]] = defaultdict(list)
     for each in deliveries(receiver.log):
         order[each.subject].append(each.sequence)

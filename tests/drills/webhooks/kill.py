@@ -33,17 +33,14 @@ def drill(env: Environment, options: argparse.Namespace) -> list[str]:
     receiver, told, is_over = world.Receiver(env.folder), env.folder / "told.log", FORKS.Event()
     for shop_id in SHOPS:
         world.add_endpoint(shop_id, receiver.url(f"/{shop_id}"))
-    receiver.start()
     with receiver, world.delivering(PROCESSES, LEASE_S) as children:
-        tellers = [Child(tell_events, name, told, is_over) for name in range(TELLERS)]
+        tellers = [Child(tell_events, name, told, is_over).start() for name in range(TELLERS)]
         for kill in range(options.kills):
             time.sleep(random.uniform(*PAUSE_S))
             if kill % 4 == 3:
-                receiver.kill()
-                receiver.start()
+                receiver.restart()
             else:
-                place = random.randrange(len(children))
-                children[place] = children[place].replace()
+                random.choice(children).restart()
         is_over.set()
         for teller in tellers:
             teller.process.join()

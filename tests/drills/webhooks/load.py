@@ -12,7 +12,7 @@ from django.db import transaction
 
 from tests.drills.environment import Environment
 from tests.drills.harness import play
-from tests.drills.printing import percentiles, print_table
+from tests.drills.printing import percentiles_ms, print_table
 from tests.drills.process import metered, peak_mb
 from tests.drills.webhooks import world
 from tests.drills.webhooks.receiver import FLOOD, HANG, SLOW, deliveries
@@ -26,7 +26,6 @@ def drill(env: Environment, options: argparse.Namespace) -> None:
     with world.Receiver(env.folder) as receiver:
         for shop_id in shops:
             world.add_endpoint(shop_id, receiver.url(SLOW))
-        receiver.start()
         rows = [["50 endpoints", *delays(receiver, shops)]]
         for name, path in (("hangs", HANG), ("floods", FLOOD)):
             world.add_endpoint(name, receiver.url(path))
@@ -52,9 +51,9 @@ def delays(receiver: world.Receiver, shops: list[str], hostile: str = "") -> lis
                     told[subject] = time.time()
                 time.sleep(PACE_S)
         until(lambda: told.keys() <= {each.subject for each in deliveries(receiver.log)})
-        most_mb = peak_mb(children[0].process.pid or 0)
+        most_mb = peak_mb(children[0].pid)
     waits = [each.at - told[each.subject] for each in deliveries(receiver.log) if each.subject in told]
-    return [*(f"{1000 * each:.0f}" for each in percentiles(waits)), f"{most_mb:.0f}"]
+    return [*(f"{each:.0f}" for each in percentiles_ms(waits)), f"{most_mb:.0f}"]
 
 
 def rate(env: Environment, receiver: world.Receiver, shops: list[str], events: int, processes: int) -> list[str]:
@@ -68,7 +67,7 @@ def rate(env: Environment, receiver: world.Receiver, shops: list[str], events: i
     with world.delivering(processes) as children:
         until(arrived)
         before, server = arrived(), [env.postmaster] if (env.folder / "pg").exists() else []
-        with metered(*(child.process.pid or 0 for child in children), *server) as used:
+        with metered(*(child.pid for child in children), *server) as used:
             until(lambda: arrived() >= events, timeout_s=600)
     count, (took_s, *own_s) = events - before, used
     server_s = own_s.pop() if server else 0.0

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Self
@@ -12,7 +12,8 @@ from django.db import transaction
 
 from tests.drills.forks import Child
 from tests.drills.webhooks.receiver import serve
-from tests.support.processes import free_port, is_listening
+from tests.support.processes import free_port
+from tests.support.programs import is_listening
 from tests.support.waiting import until
 
 SETTINGS: dict[str, object] = {"WEBHOOK_ALLOW_PRIVATE": 1, "LOG_FORMAT": "text"}
@@ -34,39 +35,25 @@ def deliver_forever(lease_s: float | None = None) -> None:
 @contextmanager
 def delivering(processes: int = 1, lease_s: float | None = None) -> Iterator[list[Child]]:
     """Run processes that deliver."""
-    children = [Child(deliver_forever, lease_s) for _ in range(processes)]
-    try:
-        yield children
-    finally:
-        for child in children:
-            child.kill()
+    with ExitStack() as stack:
+        yield [stack.enter_context(Child(deliver_forever, lease_s)) for _ in range(processes)]
 
 
-class Receiver:
-    """The receiver's process, on one port, with one log; it is down until it is started."""
+class Receiver(Child):
+    """The receiver's process, on one port, with one log."""
 
     def __init__(self, folder: Path) -> None:
         self.port = free_port()
         self.log = folder / f"received-{self.port}.log"
-        self.child: Child | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.kill()
+        super().__init__(serve, self.port, self.log)
 
     def url(self, path: str = "/hook") -> str:
         return f"http://127.0.0.1:{self.port}{path}"
 
-    def start(self) -> None:
-        self.child = Child(serve, self.port, self.log)
+    def start(self) -> Self:
+        super().start()
         until(lambda: is_listening(self.port))
-
-    def kill(self) -> None:
-        if self.child:
-            self.child.kill()
-            self.child = None
+        return self
 
 
 def add_endpoint(shop_id: str, url: str) -> str:
