@@ -10,12 +10,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from itertools import count, repeat
 from statistics import median
-from threading import Event
 
 from django.utils import timezone
 
@@ -33,6 +32,7 @@ from tests.drills.webhooks import world
 from tests.drills.webhooks.receiver import SLOW
 from tests.support.paths import PARCELS
 from tests.support.processes import ROOT
+from tests.support.threads import repeated
 from tests.support.waiting import until
 
 ROUNDS = 3
@@ -101,24 +101,6 @@ def paced(env: Environment, port: int, parcels: int) -> Iterator[str]:
     assert {each.outcome for each in outcomes} == {"200"}
     yield f"{len(outcomes) / took_s:.0f}"
     yield from (f"{each:.1f}" for each in percentiles_ms([outcome.duration_s for outcome in outcomes]))
-
-
-@contextmanager
-def repeated(act: Callable[[], object]) -> Iterator[None]:
-    """Do something again and again meanwhile."""
-    is_over = Event()
-
-    def repeat() -> None:
-        while not is_over.is_set():
-            act()
-
-    with ThreadPoolExecutor(1) as pool:
-        repeating = pool.submit(repeat)
-        try:
-            yield
-        finally:
-            is_over.set()
-        repeating.result()
 
 
 def import_new(env: Environment, files: Iterator[int]) -> None:

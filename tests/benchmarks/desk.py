@@ -7,8 +7,7 @@ of PostgreSQL, in the process, without HTTP; pages above `GOAL_MS` are marked.
 import argparse
 import logging
 import time
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +48,8 @@ WHERE l.state = 'label_generated' AND n.parcel_id = 'B00' || right(l.id, 7) AND 
 """
 WAITING = "UPDATE parcels_parcel SET handed_in_at = NULL WHERE id < 'B' || lpad((%s::int / 3)::text, 9, '0')"
 LABELS_TABLE = "labels_shippinglabel"
-LABEL_SAMPLES = 4_800  # of these the second half is copied
-# The columns of `some_labels` in SQL, of the copy `i` of a label `s`.
+LABEL_SAMPLES = 96  # after which carriers, failures and their codes are the same again
+# The columns of a label of its own, in SQL.
 OWN = {
     "id": "pg_temp.id_prefix(at) || lpad(i::text, 7, '0')",
     **dict.fromkeys(("created_at", "finished_at", "leased_until"), "at"),
@@ -69,13 +68,7 @@ CREATE OR REPLACE FUNCTION pg_temp.id_prefix(at timestamptz) RETURNS text STABLE
 RETURN (SELECT string_agg(substr('{}', (ms / (36 ^ digit)::bigint % 36)::int + 1, 1), '' ORDER BY digit DESC)
         FROM (SELECT floor(1000 * extract(epoch FROM at - '{}'))::bigint AS ms) time, generate_series(0, 7) digit)
 """
-COPY_LABELS = f"""
-INSERT INTO {LABELS_TABLE} ({{columns}}) SELECT {{values}}
-FROM (SELECT i, %s::timestamptz - {{days}} * (i + 1) / {{count}}.0 * interval '1 day' AS at
-      FROM generate_series({LABEL_SAMPLES}, {{count}} - 1) i) own
-JOIN (SELECT right(id, 7)::bigint AS place, * FROM {LABELS_TABLE}) s
-ON place = {LABEL_SAMPLES // 2} + i % {LABEL_SAMPLES // 2}
-"""
+AT = "'{}'::timestamptz - {} * (i + 1) / {}.0 * interval '1 day'"
 
 
 def benchmark(_: Environment, options: argparse.Namespace) -> None:
@@ -108,60 +101,32 @@ def load_labels(count: int, days: int = DAYS) -> None:
 
 
 def make_labels(cursor: Any, count: int, days: int = DAYS) -> None:
-    """Copy the first labels, and have the database make the others of them."""
+    """Make labels of the last days, each to a recipient of its own."""
     from labels.ids import ALPHABET, EPOCH
-    from labels.models import ShippingLabel
+    from tests.benchmarks.parcels import columns_of, make_rows
 
-    now = datetime.now(UTC)
-    fields = {str(field.column): field for field in ShippingLabel._meta.concrete_fields}
-    with cursor.copy(f"COPY {LABELS_TABLE} ({', '.join(fields)}) FROM STDIN") as copy:
-        for label in some_labels(count, now, days):
-            values = ((field, field.pre_save(label, add=True)) for field in fields.values())
-            copy.write_row([field.get_db_prep_save(value, connection) for field, value in values])
-    cursor.execute(f"ANALYZE {LABELS_TABLE}")
     cursor.execute(FUNCTION.format(ALPHABET, EPOCH))
-    columns = {name: OWN.get(name, f"s.{name}") for name in fields}
-    names, sources = ", ".join(columns), ", ".join(columns.values())
-    statement = COPY_LABELS.format(columns=names, values=sources, count=count, days=days)
-    cursor.execute(statement.replace("%", "%%").replace("%%s", "%s"), [now])
+    samples = [columns_of(sample_label(number)) for number in range(LABEL_SAMPLES)]
+    make_rows(cursor, LABELS_TABLE, samples, OWN, count, AT.format(datetime.now(UTC).isoformat(), days, count))
 
 
-def some_labels(count: int, now: datetime, days: int) -> Iterator[Any]:
-    """Yield the first of `count` labels of the last days, each to a recipient of its own; every twelfth has failed."""
-    from labels.ids import id_prefix
+def sample_label(number: int) -> Any:
+    """Return a label, of which every twelfth has failed."""
     from labels.models import ShippingLabel
 
-    for index in range(min(count, LABEL_SAMPLES)):
-        ordered_at = now - timedelta(days=days) * (index + 1) / count
-        carrier = carrier_of(index // FAILED_EVERY + index)
-        is_failed = index % FAILED_EVERY == 0
-        yield ShippingLabel(
-            id=id_prefix(ordered_at) + f"{index:07d}",
-            shop_id=SHOP,
-            state="failed" if is_failed else "label_generated",
-            created_at=ordered_at,
-            finished_at=ordered_at,
-            leased_until=ordered_at,
-            order_id=f"L{index}",
-            carrier_code=carrier,
-            product_code=PRODUCTS[carrier],
-            sender=SENDER,
-            recipient=recipient(index),
-            weights_kg=["1.25"],
-            tracking_numbers=[] if is_failed else [f"8R{index:011d}"],
-            error_code=CODES[index // FAILED_EVERY % len(CODES)] if is_failed else "",
-            error_message="The carrier refused the address." if is_failed else "",
-        )
-
-
-def recipient(index: int) -> dict[str, str]:
-    return RECIPIENT | {
-        "firstName": f"Zoé{index % 1000}x",
-        "lastName": f"Lefèvre{index}y",
-        "zip": f"{10_000 + index % 80_000}",
-        "phone": f"+336{index:08d}",
-        "email": f"person{index}@mail.example",
-    }
+    carrier = carrier_of(number // FAILED_EVERY + number)
+    is_failed = number % FAILED_EVERY == 0
+    return ShippingLabel(
+        shop_id=SHOP,
+        state="failed" if is_failed else "label_generated",
+        carrier_code=carrier,
+        product_code=PRODUCTS[carrier],
+        sender=SENDER,
+        recipient=RECIPIENT,
+        weights_kg=["1.25"],
+        error_code=CODES[number // FAILED_EVERY % len(CODES)] if is_failed else "",
+        error_message="The carrier refused the address." if is_failed else "",
+    )
 
 
 def show_pages(parcels: int, labels: int) -> None:

@@ -1,30 +1,29 @@
-"""Loads parcels into PostgreSQL fast: a few thousand samples, then copies of them made by the database.
+"""Loads rows into PostgreSQL fast: copies that the database makes of samples, with ids and customers of their own.
 
-Each copy has its own id, numbers, order and customer; indexes are built after the rows.
+Indexes are built after the rows.
 """
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from django.db import connection
+from django.db.models import Model
 from django.utils import timezone
 
 from parcels.models import Parcel, TrackingNumber
-from parcels.samples import DAY_MS, sample_parcels, tracking_number
+from parcels.samples import sample_parcels, tracking_number
 from parcels.serializers import ImportedParcelSerializer
 from parcels.tracking.timeline import handed_in
 
 DISTINCT_SAMPLES = 2_000
 PARCELS_A_CUSTOMER = 60  # more than a search returns
-FIELDS = {str(field.column): field for field in Parcel._meta.concrete_fields if not field.generated}
 PARCELS, NUMBERS = Parcel._meta.db_table, TrackingNumber._meta.db_table
-# The columns of `parcel_row` in SQL, of the copy `i` of a sample `s`.
+# The columns of a parcel of its own, in SQL.
 OWN = {
-    "search_words": "ts_delete(s.search_words, ARRAY['p33' || 600000000 + s.place / 60, "
-    "'ecustomer+' || s.place / 60 || '@example.com'])"
+    "search_words": "s.search_words"
     " || array_to_tsvector(ARRAY['p33' || 600000000 + i / 60, 'ecustomer+' || i / 60 || '@example.com'])",
     "id": "'B' || lpad(i::text, 9, '0')",
     "order_id": "5400000000 + i / 2",
@@ -33,7 +32,7 @@ OWN = {
     "tracking_numbers": "'[\"' || pg_temp.number(i, 0) || "
     "CASE WHEN i % 3 = 0 THEN '\",\"' || pg_temp.number(i, 1) ELSE '' END || '\"]'",
     "customer_email": "'customer+' || i / 60 || '@example.com'",
-    "created_at": "s.created_at - s.place * 7919 % 86400000 + i * 7919 % 86400000",
+    "created_at": "s.created_at + i * 7919 % 86400000",  # parcels of all samples take turns
 }
 # Rows are made in their order: one side of each join is hashed.
 WHILE_LOADING = {
@@ -46,11 +45,6 @@ WHILE_LOADING = {
 FUNCTION = """
 CREATE OR REPLACE FUNCTION pg_temp.number(i bigint, part int) RETURNS text IMMUTABLE LANGUAGE sql
 RETURN 'XU' || lpad((i * 10 + part)::text, 9, '0') || 'FR'
-"""
-COPY_SAMPLES = f"""
-INSERT INTO {PARCELS} ({{columns}}) SELECT {{values}}
-FROM generate_series({{samples}}::bigint, {{parcels}} - 1) i
-JOIN (SELECT substr(id, 2)::bigint AS place, * FROM {PARCELS}) s ON place = i % {{samples}}
 """
 MAKE_NUMBERS = f"""
 INSERT INTO {NUMBERS} (shop_id, number, parcel_id, created_at)
@@ -67,22 +61,35 @@ def load_parcels(shop_id: str, parcels: int) -> None:
 
 
 def make_parcels(cursor: Any, shop_id: str, parcels: int) -> None:
-    samples = load_samples(cursor, shop_id, parcels)
     cursor.execute(FUNCTION)
-    columns = {name: OWN.get(name, f"s.{name}") for name in FIELDS}
-    names, values = ", ".join(columns), ", ".join(columns.values())
-    cursor.execute(COPY_SAMPLES.format(columns=names, values=values, samples=samples, parcels=parcels))
+    make_rows(cursor, PARCELS, list(sample_rows(shop_id)), OWN, parcels)
     cursor.execute(MAKE_NUMBERS)
 
 
-def load_samples(cursor: Any, shop_id: str, parcels: int) -> int:
-    """Copy the first parcels; return their number."""
-    rows = list(sample_rows(shop_id))[:parcels]
-    with cursor.copy(f"COPY {PARCELS} ({', '.join(FIELDS)}) FROM STDIN") as copy:
-        for index, row in enumerate(rows):
-            copy.write_row(list(parcel_row(row, index).values()))
-    cursor.execute(f"ANALYZE {PARCELS}")
-    return len(rows)
+def make_rows(
+    cursor: Any, table: str, samples: Sequence[Mapping[str, Any]], own: Mapping[str, str], count: int, at: str = "now()"
+) -> None:
+    """Make so many rows, each a copy of one of the samples in turn, but for some columns of its own.
+
+    In their SQL `i` is the number of the row, from 0 on, `at` its moment, and `s` its sample.
+    """
+    names = ", ".join(samples[0])
+    cursor.execute(f"CREATE TEMP TABLE samples AS SELECT {names}, 0::bigint AS place FROM {table} LIMIT 0")
+    with cursor.copy(f"COPY samples ({names}, place) FROM STDIN") as copy:
+        for place, sample in enumerate(samples):
+            copy.write_row([*sample.values(), place])
+    cursor.execute("ANALYZE samples")
+    columns = ", ".join(own.get(name, f"s.{name}") for name in samples[0])
+    numbered = f"SELECT i, {at} AS at FROM generate_series(0::bigint, {count - 1}) i"
+    places = f"JOIN samples s ON place = i % {len(samples)}"
+    cursor.execute(f"INSERT INTO {table} ({names}) SELECT {columns} FROM ({numbered}) own {places}")
+    cursor.execute("DROP TABLE samples")
+
+
+def columns_of(row: Model) -> dict[str, Any]:
+    """Return an instance as columns ready for the database."""
+    fields = [field for field in row._meta.concrete_fields if not field.generated]
+    return {str(field.column): field.get_db_prep_save(field.pre_save(row, add=True), connection) for field in fields}
 
 
 @contextmanager
@@ -107,15 +114,14 @@ def loading(cursor: Any, *tables: str) -> Iterator[None]:
 
 
 def sample_rows(shop_id: str) -> Iterator[dict[str, Any]]:
-    """Yield sample parcels as columns ready for the database."""
+    """Yield sample parcels, found by their customers' names and places alone."""
     serializer = ImportedParcelSerializer()
     for sample in sample_parcels(DISTINCT_SAMPLES, now_ms=time.time_ns() // 10**6):
         parcel = Parcel(**serializer.run_validation(sample), shop_id=shop_id, imported_at=timezone.now())
         parcel.handed_in_at = handed_in(parcel)
-        yield {
-            column: field.get_db_prep_save(field.pre_save(parcel, add=True), connection)
-            for column, field in FIELDS.items()
-        }
+        columns = columns_of(parcel)
+        words = [word for word in columns["search_words"].split() if word[1] in "nz"]
+        yield columns | {"search_words": " ".join(words)}
 
 
 def numbers(index: int) -> list[str]:
@@ -131,19 +137,3 @@ def any_number(rng: random.Random, parcels: int) -> str:
 def any_search(rng: random.Random, parcels: int) -> str:
     """Choose a search's query string; each search finds 50 parcels, but for the last customer's."""
     return f"?email=customer%2B{rng.randrange(parcels // PARCELS_A_CUSTOMER)}@example.com"
-
-
-def parcel_row(sample: dict[str, Any], index: int) -> dict[str, Any]:
-    own = numbers(index)
-    customer = index // PARCELS_A_CUSTOMER
-    words = [word for word in sample["search_words"].split() if word[1] in "nz"]
-    return sample | {
-        "search_words": " ".join([*words, f"'p33{600_000_000 + customer}'", f"'ecustomer+{customer}@example.com'"]),
-        "id": f"B{index:09d}",
-        "order_id": f"{5_400_000_000 + index // 2}",
-        "order_number": f"#{index // 2}",
-        "tracking_id": own[0],
-        "tracking_numbers": '["' + '","'.join(own) + '"]',
-        "customer_email": f"customer+{customer}@example.com",
-        "created_at": sample["created_at"] + index * 7919 % DAY_MS,  # parcels of all samples take turns
-    }

@@ -2,9 +2,6 @@
 
 import threading
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 
 import pytest
 
@@ -18,6 +15,7 @@ from tests.carriers.sandbox.control import arm, post
 from tests.carriers.support.sandbox import bought, creates, order, sandbox_clients
 from tests.carriers.support.servers import once
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
+from tests.support.threads import in_threads
 
 FAILURE_THRESHOLD = 3
 SENSITIVE = Limits(timeout_s=5, failure_threshold=FAILURE_THRESHOLD, reset_timeout_s=600)
@@ -81,13 +79,11 @@ def test_a_probe_that_ends_in_a_bug_leaves_the_circuit_half_open(breaker: Circui
 def test_calls_run_at_the_same_time(breaker: CircuitBreaker) -> None:
     together = threading.Barrier(8, timeout=30)
 
-    def meet() -> None:
+    def meet(_: int) -> None:
         with breaker.call():
             together.wait()
 
-    with ThreadPoolExecutor(8) as pool:
-        for call in [pool.submit(meet) for _ in range(8)]:
-            call.result(30)
+    in_threads(8, meet)
 
 
 def test_a_call_that_ends_while_the_circuit_is_open_changes_nothing(breaker: CircuitBreaker) -> None:
@@ -125,18 +121,6 @@ def buy(client: Carrier) -> str:
     return "label"
 
 
-def together(count: int, act: Callable[[], str]) -> list[str]:
-    """Return the results of threads that start at the same moment."""
-    ready = Barrier(count)
-
-    def start() -> str:
-        ready.wait(60)
-        return act()
-
-    with ThreadPoolExecutor(count) as pool:
-        return [future.result(60) for future in [pool.submit(start) for _ in range(count)]]
-
-
 @BOTH
 def test_concurrent_calls_send_one_probe_after_the_reset_timeout(sandbox: SandboxServer, carrier: str) -> None:
     client = sandbox_clients(sandbox, CROWDED)[carrier]
@@ -144,10 +128,10 @@ def test_concurrent_calls_send_one_probe_after_the_reset_timeout(sandbox: Sandbo
     assert [buy(client) for _ in range(3)] == ["OutcomeUnknown"] * 3
     end_reset_timeout(client.circuit_breaker)
     arm(sandbox, "slow", carrier=carrier, delay_s=SLOW_S, count=1)
-    ends = together(THREADS, lambda: buy(client))
+    ends = in_threads(THREADS, lambda _: buy(client))
     assert Counter(ends) == {"label": 1, "CarrierUnavailable": THREADS - 1}
     assert creates(sandbox, carrier) == 3 + 1
-    assert set(together(8, lambda: buy(client))) == {"label"}
+    assert set(in_threads(8, lambda _: buy(client))) == {"label"}
 
 
 @BOTH
@@ -156,7 +140,7 @@ def test_a_failed_probe_is_the_only_request_until_the_next_reset_timeout(sandbox
     arm(sandbox, "close", carrier=carrier)
     assert [buy(client) for _ in range(3)] == ["OutcomeUnknown"] * 3
     end_reset_timeout(client.circuit_breaker)
-    ends = together(THREADS, lambda: buy(client))
+    ends = in_threads(THREADS, lambda _: buy(client))
     assert Counter(ends) == {"OutcomeUnknown": 1, "CarrierUnavailable": THREADS - 1}
     assert creates(sandbox, carrier) == 3 + 1
     post(f"{sandbox.control_url}/reset")
@@ -168,7 +152,7 @@ def test_a_failed_probe_is_the_only_request_until_the_next_reset_timeout(sandbox
 def test_concurrent_failures_open_the_circuit_once(sandbox: SandboxServer, carrier: str) -> None:
     client = sandbox_clients(sandbox, CROWDED)[carrier]
     arm(sandbox, "close", carrier=carrier)
-    ends = together(THREADS, lambda: buy(client))
+    ends = in_threads(THREADS, lambda _: buy(client))
     assert set(ends) <= {"OutcomeUnknown", "CarrierUnavailable"}
     assert creates(sandbox, carrier) == ends.count("OutcomeUnknown")
     with pytest.raises(CarrierUnavailable, match="circuit breaker"):
@@ -179,9 +163,9 @@ def test_concurrent_failures_open_the_circuit_once(sandbox: SandboxServer, carri
 def test_concurrent_purchases_get_a_number_each_on_reused_connections(sandbox: SandboxServer, carrier: str) -> None:
     client = sandbox_clients(sandbox, Limits(timeout_s=60, pool_size=8))[carrier]
 
-    def buy_some() -> str:
+    def buy_some(_: int) -> str:
         (end,) = {buy(client) for _ in range(10)}
         return end
 
-    assert set(together(8, buy_some)) == {"label"}
+    assert set(in_threads(8, buy_some)) == {"label"}
     assert len(set(bought(sandbox, carrier))) == creates(sandbox, carrier) == 80

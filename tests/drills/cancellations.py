@@ -1,9 +1,7 @@
 """Scenarios of the concurrency drill: cancellations beside others, reconciliations, retries and look-ups."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from threading import Barrier
 
 from tests.drills.audit import AuditResult
 from tests.drills.environment import Environment
@@ -12,6 +10,7 @@ from tests.drills.printing import counts
 from tests.drills.shop import carrier_of
 from tests.support.http import Answer, call
 from tests.support.paths import SHIPMENTS
+from tests.support.threads import in_threads
 
 PROCESSES, THREADS = 2, 12
 EXPECTED = {"201", "201 replayed", *(f"409 {code}" for code in ("IDEMPOTENCY_KEY_IN_PROGRESS", "LABEL_CANCELLED"))}
@@ -23,14 +22,7 @@ Scenario = Callable[[Environment, list[int], int], Result]
 
 def at_once(acts: Sequence[Act], ports: list[int]) -> list[Answer]:
     """Send all requests in the same instant, to the processes in turn."""
-    barrier = Barrier(len(acts))
-
-    def send(number: int) -> Answer:
-        barrier.wait()
-        return acts[number](ports[number % len(ports)])
-
-    with ThreadPoolExecutor(len(acts)) as pool:
-        return list(pool.map(send, range(len(acts))))
+    return in_threads(len(acts), lambda number: acts[number](ports[number % len(ports)]))
 
 
 def cancelled_at_once(env: Environment, _: list[int], keys: int) -> Result:

@@ -11,12 +11,11 @@ carrier's only ones, of purchase and cancellation.
 import argparse
 import subprocess
 import sys
-import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, nullcontext
+from functools import partial
 
 from django.core.management import call_command
 
@@ -29,6 +28,7 @@ from tests.drills.printing import counts, print_table
 from tests.support.http import Answer, call
 from tests.support.paths import SHIPMENTS
 from tests.support.processes import ROOT
+from tests.support.threads import repeated
 
 # Long enough for a purchase on a busy machine.
 TIMEOUT_S, LEASE_S, WAIT_S = 4.0, 6.0, 20.0
@@ -102,7 +102,9 @@ class Run:
     def interrupted(self, cases: list[Case]) -> AuditResult:
         with ExitStack() as stack:
             server = Server(self.env, stack, self.batch)
-            with self.reconciling():
+            # With granian, whose kills take long, reconcile all the time, as cron would.
+            reconciling = repeated(partial(self.env.reconcile, 1), pause_s=1) if self.batch > 1 else nullcontext()
+            with reconciling:
                 self.interrupt_all(server, [case for case in cases if not case.fault])
             time.sleep(LEASE_S)
             self.ask_meanwhile(server, [case for case in cases if not case.is_finished_by_asking])
@@ -143,23 +145,6 @@ class Run:
             print(f"{carrier}: {result}")
             total.add(result)
         return total
-
-    @contextmanager
-    def reconciling(self) -> Iterator[None]:
-        """With granian, whose kills take long, run the command all the time, as cron would."""
-        is_over = threading.Event()
-
-        def run() -> None:
-            while self.batch > 1 and not is_over.wait(1):
-                self.env.reconcile(1)
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        try:
-            yield
-        finally:
-            is_over.set()
-            thread.join()
 
     def interrupt(self, server: Server, case: Case) -> None:
         for _ in range(-(-self.rounds // self.batch)):

@@ -89,7 +89,7 @@ class Clients:
 
     def look_ups(self, numbers: list[str]) -> list[Record]:
         """Look up parcels by random choices of these tracking numbers, over keep-alive connections."""
-        return self._run(lambda number: LookUpClient(self, numbers, number).ask)
+        return self.run(lambda number: LookUpClient(self, numbers, number).ask)
 
     def labels(self) -> dict[str, list[Answer]]:
         """Order labels from both carriers, each until it is bought or may have been made; return all answers by key."""
@@ -106,10 +106,11 @@ class Clients:
 
             return ask
 
-        self._run(client)
+        self.run(client)
         return {key: seen for key, seen in orders.answers.items() if seen}
 
-    def _run(self, client: Callable[[int], Callable[[], str]]) -> list[Record]:
+    def run(self, client: Callable[[int], Callable[[], str]]) -> list[Record]:
+        """Let each client ask, which is made of its number; return what was answered."""
         with ThreadPoolExecutor(self.count) as pool:
             shares = pool.map(lambda number: self._loop(client(number)), range(self.count))
             return [record for share in shares for record in share]

@@ -9,17 +9,18 @@ import argparse
 import secrets
 import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import closing
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
-from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlencode
 
 from tests.drills.environment import Environment
 from tests.drills.harness import play
 from tests.drills.hung_carrier import LEAD_S, WORKERS, flat_out, load_parcels, look_up_clients
-from tests.drills.load import LookUps, look_ups
+from tests.drills.load import Clients, LookUps, look_ups, outcomes
 from tests.drills.printing import counts
+from tests.support.http import Connection
 
 GUESSERS = 60
 TIMES_SLOWER = 2  # than before, at most: look-ups' p95
@@ -37,7 +38,8 @@ def drill(env: Environment, options: argparse.Namespace) -> list[str]:
         phases = {"before": look_up(clients)}
         show("before", phases["before"])
         for place, address in PLACES.items():
-            guesses = pool.submit(guess_all, server.port, options, address)
+            guessers = replace(clients, count=GUESSERS, seconds=options.seconds + 2 * LEAD_S, pace_s=options.pace)
+            guesses = pool.submit(guess_all, guessers, options.path, address)
             time.sleep(LEAD_S)
             phases[place] = look_up(clients)
             show(place, phases[place], guesses.result())
@@ -55,36 +57,25 @@ def show(name: str, phase: LookUps, guesses: Counter[str] | None = None) -> None
     print(f"  {name:12} {phase}  {counts(guesses) if guesses else ''}", flush=True)
 
 
-def guess_all(port: int, options: argparse.Namespace, address: str) -> Counter[str]:
-    """Send passwords from all clients; return the statuses."""
-    until = time.monotonic() + options.seconds + 2 * LEAD_S
-    with ThreadPoolExecutor(GUESSERS) as pool:
-        each = [pool.submit(guess, port, options, address.format(number), until) for number in range(GUESSERS)]
-        return sum((result.result() for result in each), Counter())
+def guess_all(clients: Clients, path: str, address: str) -> Counter[str]:
+    """Send wrong passwords for names that nobody has, each client from its own address; return the statuses."""
 
+    def guesser(number: int) -> Callable[[], str]:
+        connection = Connection(clients.port)
+        headers = {
+            "Content-Type": "application/x-www-form-urlencoded",
+            "Cookie": f"csrftoken={CSRF_TOKEN}",
+            "X-Forwarded-For": address.format(number),
+        }
 
-def guess(port: int, options: argparse.Namespace, address: str, until: float) -> Counter[str]:
-    """Send wrong passwords for names that nobody has, as fast as they are answered."""
-    seen: Counter[str] = Counter()
-    headers = {
-        "Content-Type": "application/x-www-form-urlencoded",
-        "Cookie": f"csrftoken={CSRF_TOKEN}",
-        "X-Forwarded-For": address,
-    }
-    with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
-        while time.monotonic() < until:
-            started_s, name = time.monotonic(), secrets.token_hex(4)
+        def guess() -> str:
+            name = secrets.token_hex(4)
             form = {"csrfmiddlewaretoken": CSRF_TOKEN, "login": name, "username": name, "password": "wrong"}
-            try:
-                connection.request("POST", options.path, urlencode(form), headers)
-                answer = connection.getresponse()
-                answer.read()
-                seen[str(answer.status)] += 1
-            except (HTTPException, OSError):
-                connection.close()
-                seen["no answer"] += 1
-            time.sleep(max(0.0, started_s + options.pace - time.monotonic()))
-    return seen
+            return str(connection.request("POST", path, urlencode(form), headers).status or "no answer")
+
+        return guess
+
+    return outcomes(clients.run(guesser))
 
 
 if __name__ == "__main__":

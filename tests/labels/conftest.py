@@ -1,8 +1,7 @@
 """A world in which labels are bought: the carriers' sandbox over real HTTP, a folder for PDFs, shops with contracts."""
 
 import re
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 from botocore.loaders import Loader
-from django.db import OperationalError, connection, connections
+from django.db import OperationalError, connection
 from pytest_django.fixtures import Settings
 
 from carriers.base import Carrier
@@ -233,29 +232,3 @@ def row() -> ShippingLabel:
     """The one label there is, beside a control."""
     label: ShippingLabel = ShippingLabel.objects.exclude(order_id=CONTROL).get()
     return label
-
-
-def in_threads(count: int, do: Callable[[int], T]) -> list[T]:
-    """Run `do` in `count` threads at once; return the results, or raise the first exception."""
-    results: dict[int, T | BaseException] = {}
-    start = threading.Barrier(count)
-
-    def run(number: int) -> None:
-        try:
-            start.wait(WAIT_TIMEOUT_S)
-            results[number] = do(number)
-        except BaseException as error:  # noqa: BLE001 - raised again below
-            results[number] = error
-        finally:
-            connections.close_all()
-
-    threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(WAIT_TIMEOUT_S)
-    assert sorted(results) == list(range(count)), "a thread has not ended"
-    for result in results.values():
-        if isinstance(result, BaseException):
-            raise result
-    return [results[number] for number in range(count)]  # type: ignore[misc]  # the exceptions are raised

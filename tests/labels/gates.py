@@ -2,31 +2,24 @@
 
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, Self
 
 import pytest
-from django.db import connections
 
 from tests.labels.orders import post
 from tests.support.api import Caller, Response
+from tests.support.threads import Threads
 
 DEADLINE_S = 60
 
 
 @contextmanager
-def elsewhere(caller: Caller, body: Any, key: str) -> Iterator["Future[Response]"]:
+def elsewhere(caller: Caller, body: Any, key: str) -> Iterator[Future[Response]]:
     """Order a label in another thread."""
-
-    def order_it() -> Response:
-        try:
-            return post(caller, body, key=key)
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(1) as pool:
-        yield pool.submit(order_it)
+    with Threads(1) as pool:
+        yield pool.submit(post, caller, body, key=key)
 
 
 class Gate:

@@ -1,14 +1,13 @@
 """Purchases in the bulkhead: what is too much at a time is refused at once and leaves nothing behind."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connections
+from django.db import OperationalError
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
@@ -18,12 +17,13 @@ from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
 from shops.contracts import clients
 from shops.contracts.bulkhead import bulkhead
-from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
+from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.factories import ContractFactory
 from tests.labels.gates import DEADLINE_S, Gate, elsewhere
 from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller, Response
 from tests.support.paths import SHIPMENTS
+from tests.support.threads import in_threads
 from tests.support.waiting import until
 
 BETA = PRODUCT["beta"]
@@ -268,14 +268,7 @@ def test_a_key_that_another_process_was_faster_with_is_replayed_with_a_full_bulk
 
 @pytest.mark.usefixtures("one_at_a_time", "long_wait")
 def test_a_burst_of_orders_is_served_by_a_carrier_that_is_prompt(buyer: Caller, sandbox: Sandbox) -> None:
-    def buy(number: int) -> int:
-        try:
-            return post(buyer, order(), key=str(number)).status_code
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(3) as pool:
-        assert list(pool.map(buy, range(3))) == [201, 201, 201]
+    assert in_threads(3, lambda number: post(buyer, order(), key=str(number)).status_code) == [201, 201, 201]
     assert len(sandbox.made()) == 3
 
 

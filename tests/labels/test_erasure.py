@@ -26,11 +26,11 @@ from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import LabelFactory
 from tests.labels.orders import RECIPIENT, SENDER, order, post
-from tests.models.interruptions import Elsewhere
 from tests.shops.commands import run_here
 from tests.support.api import Caller, Response
 from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, import_parcel
 from tests.support.paths import SHIPMENTS
+from tests.support.threads import Elsewhere
 
 EMAIL = "Canary.Person@example.com"
 NOT_OVER = [state for state in LabelState if state not in OVER]

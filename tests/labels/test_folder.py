@@ -1,7 +1,6 @@
 """PDFs in a local folder: private, whole, and reached by the service's own signed URLs only."""
 
 import stat
-import threading
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,7 +16,7 @@ from tests.labels.factories import PDF
 from tests.labels.orders import order, post
 from tests.labels.urls import bought, fetch
 from tests.support.api import Caller, Clock, assert_error, client
-from tests.support.waiting import WAIT_TIMEOUT_S
+from tests.support.threads import repeated
 
 
 def test_a_local_url_is_valid_for_900_seconds_and_not_for_901(buyer: Caller, clock: Clock) -> None:
@@ -129,16 +128,5 @@ def test_an_interrupted_attempt_leaves_a_partial_file_that_goes_with_the_pdf(buy
 def test_a_reader_gets_the_whole_pdf_while_it_is_stored_again(buyer: Caller) -> None:
     url = bought(buyer)
     label, pdf = row(), fetch(url).content
-    is_over = threading.Event()
-
-    def store() -> None:
-        while not is_over.is_set():
-            storage.store(label, pdf)
-
-    thread = threading.Thread(target=store, daemon=True)
-    thread.start()
-    try:
+    with repeated(lambda: storage.store(label, pdf)):
         assert {fetch(url).content for _ in range(100)} == {pdf}
-    finally:
-        is_over.set()
-        thread.join(WAIT_TIMEOUT_S)

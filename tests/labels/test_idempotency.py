@@ -1,21 +1,21 @@
 """One Idempotency-Key is one label: a second request with a key is a replay, refused, or in progress."""
 
-import threading
 import time
 from datetime import timedelta
 from typing import Any
 
 import orjson
 import pytest
-from django.db import connections
 from django.utils import timezone
 
 from labels.models import LabelState, ShippingLabel
 from shops.contracts.models import CarrierContract
-from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
+from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.factories import ContractFactory
+from tests.labels.gates import elsewhere
 from tests.labels.orders import PRODUCT, SENDER, order, post, weighing
 from tests.support.api import Caller, Response, caller, client, forget
+from tests.support.threads import in_threads
 from tests.support.waiting import until
 
 BETA = PRODUCT["beta"]
@@ -173,26 +173,16 @@ def test_a_replay_needs_neither_the_contract_nor_the_sender_address_any_more(buy
 @pytest.mark.parametrize("product_code", PRODUCT.values())
 def test_while_the_first_is_running_the_key_is_in_progress(product_code: str, buyer: Caller, sandbox: Sandbox) -> None:
     sandbox.arm("slow", delay_s=DEADLINE_S)
-    answers: list[Response] = []
-
-    def first() -> None:
-        try:
-            answers.append(post(buyer, order(product_code), key="k"))
-        finally:
-            connections.close_all()
-
-    thread = threading.Thread(target=first, daemon=True)
-    thread.start()
-    until(lambda: sandbox.calls() == 1)
-    response = post(buyer, order(product_code), key="k")
-    said = "A request with this Idempotency-Key is still running. Retry when it has ended."
-    assert assert_coded(response, 409, "IDEMPOTENCY_KEY_IN_PROGRESS") == said
-    assert int(response["Retry-After"]) > 0
-    assert_coded(post(buyer, order(product_code, orderId="another"), key="k"), 422, "IDEMPOTENCY_KEY_REUSED")
-    assert row().state == LabelState.PURCHASING
-    sandbox.server.state.interrupt()  # the carrier breaks off what it was slow with
-    thread.join(DEADLINE_S)
-    assert_coded(answers[0], 502, f"{row().carrier_code.upper()}_OUTCOME_UNKNOWN")
+    with elsewhere(buyer, order(product_code), "k") as first:
+        until(lambda: sandbox.calls() == 1)
+        response = post(buyer, order(product_code), key="k")
+        said = "A request with this Idempotency-Key is still running. Retry when it has ended."
+        assert assert_coded(response, 409, "IDEMPOTENCY_KEY_IN_PROGRESS") == said
+        assert int(response["Retry-After"]) > 0
+        assert_coded(post(buyer, order(product_code, orderId="another"), key="k"), 422, "IDEMPOTENCY_KEY_REUSED")
+        assert row().state == LabelState.PURCHASING
+        sandbox.server.state.interrupt()  # the carrier breaks off what it was slow with
+    assert_coded(first.result(), 502, f"{row().carrier_code.upper()}_OUTCOME_UNKNOWN")
     assert sandbox.calls() == 1
 
 

@@ -1,7 +1,6 @@
 """A bought label is a parcel at once; imports, cancellations and erasures leave it one story."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -10,7 +9,7 @@ import orjson
 import pytest
 from babel import Locale
 from django.core.management import call_command
-from django.db import connections, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
@@ -27,12 +26,11 @@ from tests.labels.conftest import Sandbox
 from tests.labels.factories import LabelFactory, publish
 from tests.labels.interruptions import CANCEL, interrupt
 from tests.labels.orders import RECIPIENT, order, post, weighing
-from tests.models.interruptions import Elsewhere
 from tests.support.api import Caller, Response
 from tests.support.documents import assert_documents_agree
 from tests.support.factories import ParcelLineFactory, import_lines, import_parcel
+from tests.support.threads import Elsewhere, in_threads
 from tests.support.tracking import number_of, record
-from tests.support.waiting import WAIT_TIMEOUT_S
 
 S = Status
 EMAIL = RECIPIENT["email"]
@@ -432,18 +430,11 @@ def test_a_label_bought_during_an_import_of_its_number_is_that_parcel(transactio
     """Neither sees the other's rows: the end of the import finds the label."""
     label = LabelFactory(shop=own.shop, tracking_numbers=["N1", "N2"])
 
-    def generate() -> None:
-        try:
-            publish(label)
-        finally:
-            connections.close_all()
-
     def lines() -> Iterator[bytes]:
         yield orjson.dumps(ParcelLineFactory(id="P1", trackingId="N1", createdAt=now))
         for n in range(BATCH_SIZE):
             yield orjson.dumps(ParcelLineFactory(id=f"Q{n}", trackingId=f"Q{n}"))
-        with ThreadPoolExecutor(1) as pool:  # the first batch is written, and not committed
-            pool.submit(generate).result(WAIT_TIMEOUT_S)
+        in_threads(1, lambda _: publish(label))  # the first batch is written, and not committed
         assert own.look_up("N2").json()["id"] in (label.id, "P1")
 
     now = round(timezone.now().timestamp() * 1000)

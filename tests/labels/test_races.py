@@ -31,10 +31,10 @@ from tests.labels.factories import PDF, LabelFactory
 from tests.labels.interruptions import CANCEL, KEY, buy_control, interrupt, pass_time
 from tests.labels.orders import PRODUCT, order, post, weighing
 from tests.labels.urls import fetch
-from tests.models.interruptions import Elsewhere
 from tests.models.label_carriers import make_one_more
 from tests.support.api import Caller
 from tests.support.paths import SHIPMENTS
+from tests.support.threads import Elsewhere
 
 
 def interrupted(buyer: Caller, minutes: int = 90, **fields: Any) -> ShippingLabel:

@@ -14,7 +14,7 @@ from labels.models import LabelState, ShippingLabel
 from labels.orders import shipment
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
-from tests.labels.conftest import Sandbox, assert_coded, in_threads, nothing_finished, row
+from tests.labels.conftest import Sandbox, assert_coded, nothing_finished, row
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.interruptions import (
     BETA,
@@ -30,6 +30,7 @@ from tests.labels.interruptions import (
 )
 from tests.labels.orders import order, post, weighing
 from tests.support.api import Caller
+from tests.support.threads import in_threads
 
 
 def test_a_parcel_too_young_to_be_cancelled_is_tried_again_for_an_hour(buyer: Caller, sandbox: Sandbox) -> None:

@@ -18,7 +18,7 @@ from labels.pdfs import storage
 from labels.personal_data import retention
 from shops.models import AccessToken
 from tests.labels.buckets import Bucket, keep_in
-from tests.labels.conftest import Sandbox, in_threads, row
+from tests.labels.conftest import Sandbox, row
 from tests.labels.factories import PDF, LabelFactory
 from tests.labels.orders import RECIPIENT, SENDER, order, post
 from tests.labels.urls import fetch
@@ -26,6 +26,7 @@ from tests.support.api import Caller, assert_error, client
 from tests.support.factories import AccessTokenFactory
 from tests.support.paths import SHIPMENTS
 from tests.support.processes import run_command
+from tests.support.threads import in_threads
 
 GENERATED, FAILED = LabelState.GENERATED, LabelState.FAILED
 NOT_OVER = [state for state in LabelState if state not in OVER]

@@ -16,7 +16,7 @@ from shops.staff.audit.models import AuditEntry, Channel
 from shops.staff.audit.recording import BACKGROUND_WORK
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.labels.admin.pages import LABELS
-from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
+from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.factories import LabelFactory
 from tests.labels.interruptions import CANCEL, KEY, pass_time
 from tests.labels.orders import LINKED, PRODUCT, order, personal_in, post, weighing
@@ -24,6 +24,7 @@ from tests.models.interruptions import Killed, die
 from tests.support.api import Caller, Response, assert_error, logged_in, without_timestamp
 from tests.support.audit import changes
 from tests.support.paths import SHIPMENTS
+from tests.support.threads import in_threads
 
 pytestmark = pytest.mark.any_database
 

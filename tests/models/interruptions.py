@@ -1,6 +1,5 @@
-"""Interruptions of a process: a kill, a failing database or another process at a commit, and a clock that is off."""
+"""Interruptions of a process: a kill, or something else at a commit, and a clock that is off."""
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -10,8 +9,6 @@ from unittest.mock import patch
 from django.db import connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
-
-JOIN_TIMEOUT_S, STEP_ASIDE_S = 60, 0.3
 
 
 class Killed(BaseException):
@@ -71,32 +68,3 @@ def host_clock(seconds_ahead: float) -> Iterator[None]:
     true_now = timezone.now
     with patch("django.utils.timezone.now", lambda: true_now() + timedelta(seconds=seconds_ahead)):
         yield
-
-
-class Elsewhere:
-    """Something done in another process, which is waited for a moment and joined later."""
-
-    def __init__(self, act: Callable[[], object]) -> None:
-        self.act = act
-        self.error: BaseException | None = None
-        self.thread = threading.Thread(target=self.run)
-
-    def run(self) -> None:
-        try:
-            self.act()
-        except BaseException as error:  # noqa: BLE001 - raised again by `join`
-            self.error = error
-        finally:
-            connections.close_all()
-
-    def begin(self) -> None:
-        self.thread.start()
-        self.thread.join(STEP_ASIDE_S)
-
-    def join(self) -> None:
-        if self.thread.ident is None:
-            return
-        self.thread.join(JOIN_TIMEOUT_S)
-        assert not self.thread.is_alive(), "it waits for ever"
-        if self.error:
-            raise self.error

@@ -3,15 +3,13 @@
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connections
 from django.utils import timezone
 
 from carriers import pdf
@@ -32,7 +30,11 @@ from tests.labels.orders import ACCOUNT, order, post
 from tests.models.interruptions import Commits, Killed, die
 from tests.models.label_carriers import age, without_a_number
 from tests.support.api import Caller, Response
+from tests.support.threads import Threads
 from tests.support.tracking import record
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 JOIN_TIMEOUT_S, HOUR_S = 60, 3600
 LINKED = {"alpha": "alpha-13", "beta": "beta_domicile_sans_signature_outre_mer"}
@@ -110,7 +112,7 @@ class World:
         clients.client.cache_clear()
         self.orders: list[Order] = []
         self.suspended: tuple[threading.Event, Order, Future[Response]] | None = None
-        self.pool: ThreadPoolExecutor | None = None
+        self.pool: Threads | None = None
 
     # --- What can go wrong ---
 
@@ -224,9 +226,8 @@ class World:
                 return post(self.buyer, wanted.body, key=wanted.key)
             finally:
                 reached.set()
-                connections.close_all()
 
-        self.pool = ThreadPoolExecutor(1)
+        self.pool = Threads(1)
         self.suspended = (resumed, wanted, self.pool.submit(run))
         assert reached.wait(JOIN_TIMEOUT_S)
 

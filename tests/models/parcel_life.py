@@ -11,9 +11,10 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 from tests.labels.interruptions import CANCEL
 from tests.models import product
 from tests.models.delivery_life import NO_KILL, DeliveryLife, kills, shops
-from tests.models.interruptions import Elsewhere, die, host_clock
+from tests.models.interruptions import die, host_clock
 from tests.models.parcel_rules import Oracle
 from tests.models.parcel_world import MINUTE_MS, Label, Shop
+from tests.support.threads import Elsewhere, in_threads
 
 CODES = {
     "alpha": ["DC", "SC", "TA", "AB", "P", "SK", "D", "D", "R", "SM"],
@@ -191,10 +192,7 @@ class ParcelLife(DeliveryLife):
     def two_processes(self, what: str, seconds: int) -> None:
         self.pass_time(seconds)
         act = product.ask_carriers if what == "ask" else product.deliver
-        elsewhere = Elsewhere(act)
-        elsewhere.thread.start()
-        act()
-        elsewhere.join()
+        in_threads(2, lambda _: act())
 
     @precondition(lambda self: self.world.has_two_clocks)
     @rule(shop=shops, wanted=lines, seconds=st.sampled_from([-600, 600]))

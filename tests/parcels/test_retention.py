@@ -14,10 +14,9 @@ from pytest_django.fixtures import Settings
 
 from parcels.models import Parcel, TrackingNumber, UnlistedEventCode
 from parcels.personal_data.retention import remove_parcels
-from tests.labels.conftest import in_threads
 from tests.support.api import Caller
 from tests.support.factories import import_parcel, ms_ago
-from tests.support.threads import Threads
+from tests.support.threads import Threads, in_threads
 from tests.support.waiting import WAIT_TIMEOUT_S
 
 

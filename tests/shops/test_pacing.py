@@ -6,7 +6,7 @@ import pytest
 
 from shops.db import clock, pacing
 from shops.db.pacing import Pace
-from tests.labels.conftest import in_threads
+from tests.support.threads import in_threads
 
 SECOND = timedelta(seconds=1)
 

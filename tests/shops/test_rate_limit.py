@@ -2,7 +2,6 @@
 
 import os
 import re
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from tests.support.factories import AccessTokenFactory, import_parcel
 from tests.support.paths import PARCELS, SEARCH
 from tests.support.processes import free_port
 from tests.support.proxies import silent_server
-from tests.support.threads import Threads
+from tests.support.threads import Threads, in_threads
 
 FOUND = SEARCH + "?orderName=1"
 CROWD = 40
@@ -235,17 +234,13 @@ def test_the_addresses_of_one_ipv6_network_share_a_limit(nobody: Nobody, clock: 
 def test_concurrent_requests_wait_for_a_store_that_is_down_at_the_same_time(
     transactional_db: None, own: Caller, store_down: None
 ) -> None:
-    barrier = threading.Barrier(CROWD)
-
     def ask(_: int) -> tuple[int, float]:
-        barrier.wait()
         started_at = time.perf_counter()
         return own.get(FOUND).status_code, time.perf_counter() - started_at
 
     own.get(FOUND)
     throttling.asked_again_at = 0
-    with Threads(CROWD) as pool:
-        answers = list(pool.map(ask, range(CROWD)))
+    answers = in_threads(CROWD, ask)
     assert {status for status, _ in answers} == {200}
     # Waiting one after the other would take twice as long.
     assert max(duration_s for _, duration_s in answers) < CROWD * SILENCE_S / 2

@@ -49,8 +49,8 @@ class Connection:
         self._http = HTTPConnection(host, port, timeout=timeout_s)
 
     def request(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
-        """Send one request, with `body` as JSON; it is never repeated."""
-        content = None if body is None else json.dumps(body)
+        """Send one request, with `body` as JSON unless it is text; it is never repeated."""
+        content = body if body is None or isinstance(body, str) else json.dumps(body)
         sent = {"Content-Type": "application/json"} if content else {}
         status, received, text = 0, {}, b""
         started_s = time.monotonic()

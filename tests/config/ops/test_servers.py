@@ -3,10 +3,8 @@
 import json
 import re
 import socket
-import threading
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from tests.support.factories import import_parcel
 from tests.support.http import Connection, ask
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.processes import Server, served
+from tests.support.threads import in_threads
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 from tests.support.windows import fresh_caller
 
@@ -47,13 +46,11 @@ def test_of_300_requests_from_40_threads_to_2_processes_exactly_100_pass(
 ) -> None:
     caller = fresh_caller()
     number = import_parcel(caller.shop)["trackingId"]
-    barrier = threading.Barrier(40)
     share = [300 // 40 + (thread < 300 % 40) for thread in range(40)]
 
     def ask(thread: int) -> list[tuple[int, int, str]]:
         clients = [Connection(port) for port in ports]
         answers = []
-        barrier.wait()
         for turn in range(share[thread]):
             process = (thread + turn) % 2  # in turns, so that both count about as many
             answer = clients[process].request("GET", PARCELS + number, headers=caller.bearer)
@@ -62,8 +59,7 @@ def test_of_300_requests_from_40_threads_to_2_processes_exactly_100_pass(
             client.close()
         return answers
 
-    with ThreadPoolExecutor(40) as pool:
-        answers = [answer for answers in pool.map(ask, range(40)) for answer in answers]
+    answers = [answer for answers in in_threads(40, ask) for answer in answers]
     assert len(answers) == 300
     assert Counter(status for _, status, _ in answers) == {200: 100, 429: 200}
     assert {process for process, status, _ in answers if status == 200} == {0, 1}

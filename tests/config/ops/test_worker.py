@@ -25,13 +25,13 @@ from shops.webhooks import claims, delivering, endpoints
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from shops.webhooks.sending import Outcome
 from tests.carriers.support.servers import serving
-from tests.labels.conftest import in_threads
 from tests.labels.factories import LabelFactory
 from tests.parcels.tracking.conftest import Carriers, follow
 from tests.shops.webhooks.receivers import tell_label
 from tests.support.factories import ShopFactory
 from tests.support.http import metrics
 from tests.support.processes import free_port, run_command, start_command
+from tests.support.threads import in_threads
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 if TYPE_CHECKING:

@@ -3,14 +3,14 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
-from threading import Event
 
 from tests.drills.audit import Audit, AuditResult
 from tests.drills.environment import lease_settings
 from tests.drills.orders import Orders
 from tests.support.http import Answer, call
+from tests.support.threads import repeated
 
 TIMEOUT_S, MARGIN_S = 4.0, 2.0
 LEASE_S = TIMEOUT_S + MARGIN_S
@@ -35,22 +35,16 @@ class Buyers(Orders):
     @contextmanager
     def persisting(self, port: int) -> Iterator[None]:
         """Ask at every moment with the keys that have no label yet."""
-        is_over = Event()
 
-        def persist(keys: list[str]) -> None:
-            while not is_over.wait(PACE_S):
-                for key in keys:
-                    if not any(answer.status == 201 for answer in self.answers[key]):
-                        self.send(port, key)
+        def ask(keys: list[str]) -> None:
+            for key in keys:
+                if not any(answer.status == 201 for answer in self.answers[key]):
+                    self.send(port, key)
 
-        keys = list(self.bodies)
-        with ThreadPoolExecutor(CLIENTS) as pool:
+        with ExitStack() as stack:
             for number in range(CLIENTS):
-                pool.submit(persist, keys[number::CLIENTS])
-            try:
-                yield
-            finally:
-                is_over.set()
+                stack.enter_context(repeated(partial(ask, list(self.bodies)[number::CLIENTS]), PACE_S))
+            yield
 
     def settle(self, port: int, seconds: float = SETTLE_S, *, reconciler: int | None = None) -> None:
         """Reconcile again and again while the clients persist; `reconciler` is another host's port."""

@@ -9,7 +9,7 @@ from pytest_django.fixtures import Settings
 
 from parcels.tracking.limits import MAX_LATE_S, Slots
 from shops.db.pacing import Pace
-from tests.labels.conftest import in_threads
+from tests.support.threads import in_threads
 
 RATE = 40.0
 

@@ -23,11 +23,11 @@ from shops.contracts import accounts
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.carriers.support.tracking import beta_refusal
-from tests.labels.conftest import in_threads
 from tests.labels.factories import ContractFactory
 from tests.parcels.tracking.conftest import OUTAGE, Carriers, follow, forget_clients, make_due, status
 from tests.support.api import Caller
 from tests.support.factories import ShopFactory
+from tests.support.threads import in_threads
 from tests.support.tracking import number_of
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 

@@ -16,10 +16,9 @@ from shops.webhooks import claims, delivering, endpoints
 from shops.webhooks.claims import Claim, claim
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from shops.webhooks.sending import Outcome
-from tests.labels.conftest import in_threads
 from tests.shops.webhooks.receivers import tell_label
 from tests.support.factories import ShopFactory
-from tests.support.threads import Threads
+from tests.support.threads import Threads, in_threads
 from tests.support.waiting import WAIT_TIMEOUT_S
 
 URL = "http://127.0.0.1:9999/"
