@@ -1,7 +1,7 @@
-"""Requests in another thread, and gates that hold a function up."""
+"""Requests in another thread, and functions during which something happens, or which a gate holds up."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, Self
@@ -20,6 +20,27 @@ def elsewhere(caller: Caller, body: Any, key: str) -> Iterator[Future[Response]]
     """Order a label in another thread."""
     with Threads(1) as pool:
         yield pool.submit(post, caller, body, key=key)
+
+
+def during(
+    monkeypatch: pytest.MonkeyPatch,
+    owner: Any,
+    name: str,
+    *,
+    before: Callable[..., object] = lambda *_, **__: None,
+    after: Callable[[Any], object] = lambda _: None,
+) -> None:
+    """Do something when a function is called next: before it, with its arguments, or after it, with its result."""
+    inner = getattr(owner, name)
+
+    def calling(*args: Any, **kwargs: Any) -> Any:
+        monkeypatch.setattr(owner, name, inner)
+        before(*args, **kwargs)
+        result = inner(*args, **kwargs)
+        after(result)
+        return result
+
+    monkeypatch.setattr(owner, name, calling)
 
 
 class Gate:

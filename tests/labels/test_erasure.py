@@ -25,9 +25,10 @@ from shops.models import Shop
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import LabelFactory
+from tests.labels.gates import during
 from tests.labels.orders import RECIPIENT, SENDER, order, post
 from tests.shops.commands import run_here
-from tests.support.api import Caller, Response
+from tests.support.api import Caller
 from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, import_parcel
 from tests.support.paths import SHIPMENTS
 from tests.support.threads import Elsewhere
@@ -301,14 +302,8 @@ def test_an_erasure_erases_what_is_imported_while_pdfs_are_removed(
 ) -> None:
     label = label_of_the_person(own.shop, tracking_numbers=["N1"])
     known = parcel_of_the_person(own.shop, orderId=label.order_id) | {"customerEmail": EMAIL}
-    blank, nobody = label_erasure.blank_receipts, {"customerEmail": "other@example.com", "previousEmails": []}
-
-    def import_and_blank(label_ids: list[str]) -> None:
-        parcel_of_the_person(own.shop, **nobody | {"id": "later", link: known[link]})
-        monkeypatch.setattr("labels.personal_data.erasure.blank_receipts", blank)
-        blank(label_ids)
-
-    monkeypatch.setattr("labels.personal_data.erasure.blank_receipts", import_and_blank)
+    later = {"customerEmail": "other@example.com", "previousEmails": [], "id": "later", link: known[link]}
+    during(monkeypatch, label_erasure, "blank_receipts", before=lambda _: parcel_of_the_person(own.shop, **later))
     assert run("own", EMAIL)[0] == "2 parcels"
     assert traces() == []
 
@@ -318,14 +313,7 @@ def test_an_erasure_erases_a_label_that_is_bought_of_the_same_order_meanwhile(
 ) -> None:
     """It takes the customer's fields from the order's parcel, whoever it is sent to."""
     order_id = parcel_of_the_person(buyer.shop)["orderId"]
-    blank, bought = label_erasure.blank_receipts, list[Response]()
-
-    def buy_and_blank(label_ids: list[str]) -> None:
-        if not bought:
-            bought.append(post(buyer, order(orderId=order_id)))
-        blank(label_ids)
-
-    monkeypatch.setattr("labels.personal_data.erasure.blank_receipts", buy_and_blank)
+    during(monkeypatch, label_erasure, "blank_receipts", before=lambda _: post(buyer, order(orderId=order_id)))
     assert run("own", EMAIL) == ["2 parcels", "1 label", "1 PDF"]
     assert traces() == []
 

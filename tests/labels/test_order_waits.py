@@ -15,6 +15,7 @@ from shops.api.errors.plain import ORDERS_HELD_UP
 from shops.contracts.bulkhead import bulkhead
 from shops.models import AccessToken
 from tests.labels.conftest import Sandbox, assert_coded
+from tests.labels.gates import during
 from tests.labels.orders import order, post
 from tests.support.api import Caller, Response
 from tests.support.proxies import Cut, SeveringProxy, postgresql_target
@@ -69,18 +70,6 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", 0.1)
 
 
-def lose_at(owner: object, name: str, proxy: SeveringProxy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lose the database just before the first call of a function."""
-    inner = getattr(owner, name)
-    calls = iter([proxy.refuse])
-
-    def lost(*args: object, **kwargs: object) -> object:
-        next(calls, lambda: None)()
-        return inner(*args, **kwargs)
-
-    monkeypatch.setattr(owner, name, lost)
-
-
 @pytest.mark.parametrize("step", ["token", "look_up", "reserve"])
 def test_an_order_waits_for_the_database_at_each_step_and_is_bought_once(
     step: str,
@@ -93,7 +82,7 @@ def test_an_order_waits_for_the_database_at_each_step_and_is_bought_once(
     if step == "token":
         proxy.refuse()
     else:
-        lose_at(purchase, step, proxy, monkeypatch)
+        during(monkeypatch, purchase, step, before=lambda *_, **__: proxy.refuse())
     after_pauses(proxy.restore)
     response = post(buyer, order(), key=KEY)
     assert response.status_code == 201, response.json()
@@ -111,7 +100,7 @@ def test_an_order_that_waits_in_vain_is_told_to_come_again(
     if step == "token":
         proxy.refuse()
     else:
-        lose_at(purchase, step, proxy, monkeypatch)
+        during(monkeypatch, purchase, step, before=lambda *_, **__: proxy.refuse())
     assert_held_up(post(buyer, order(), key=KEY))
     assert (sandbox.calls(), bulkhead.taken) == (1, 0)
     proxy.restore()

@@ -23,11 +23,11 @@ from labels.pdfs import storage, unmerged
 from labels.pdfs.folder import LabelFolder
 from parcels.models import Parcel
 from shops.api.errors.exceptions import ApiError
-from shops.contracts import clients
 from shops.contracts.clients import client
 from shops.db import clock
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.factories import PDF, LabelFactory
+from tests.labels.gates import during
 from tests.labels.interruptions import CANCEL, KEY, buy_control, interrupt, pass_time
 from tests.labels.orders import PRODUCT, order, post, weighing
 from tests.labels.urls import fetch
@@ -82,16 +82,12 @@ def test_an_answer_counts_from_when_the_carrier_was_asked(
     label = interrupted(buyer, minutes=10)
     buy_control(buyer)
     settings.RECONCILE_WAIT_S = 1200
-    carrier = client("alpha", is_test=False)
-    find = carrier.find_by_reference
 
-    def slowly(*args: Any) -> Any:
-        numbers = find(*args)
+    def wait(_: object) -> None:
         later = timezone.now() + timedelta(minutes=20)
         monkeypatch.setattr("shops.db.clock.now", lambda: later)
-        return numbers
 
-    monkeypatch.setattr(carrier, "find_by_reference", slowly)
+    during(monkeypatch, client("alpha", is_test=False), "find_by_reference", after=wait)
     reconcile()
     assert state(label) == LabelState.UNKNOWN
 
@@ -170,13 +166,8 @@ def skew(monkeypatch: pytest.MonkeyPatch) -> Skew:
 
 def during_the_call(carrier_code: str, do: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Do something between the check of the lease and the carrier's call; return what it returned."""
-    client, seen = clients.client(carrier_code, is_test=False), []
-
-    def create_label(*args: Any, buy: Any = client.create_label) -> Any:
-        seen.append(do())
-        return buy(*args)
-
-    monkeypatch.setattr(client, "create_label", create_label)
+    seen = list[Any]()
+    during(monkeypatch, client(carrier_code, is_test=False), "create_label", before=lambda *_: seen.append(do()))
     return seen
 
 
@@ -274,15 +265,11 @@ def test_an_answer_after_an_adoption_changes_nothing_of_it(
     is_stored: bool, buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The shop is told of the parcel that staff adopted; the other one, which nobody knew, is cancelled."""
-    carrier = client("alpha", is_test=False)
-    create_label = carrier.create_label
 
-    def slowly(*args: Any) -> Any:
-        purchased = create_label(*args)
+    def adopt(purchased: PurchasedLabel) -> None:
         adopt_meanwhile(purchased.tracking_numbers[1], folder, monkeypatch, is_stored=is_stored)
-        return purchased
 
-    monkeypatch.setattr(carrier, "create_label", slowly)
+    during(monkeypatch, client("alpha", is_test=False), "create_label", after=adopt)
     answer = post(buyer, body := order(parcels=weighing(1, 2)), key=KEY)
     if is_stored:
         assert answer.status_code == 201
@@ -304,16 +291,15 @@ def test_an_answer_after_an_adoption_changes_nothing_of_it(
 def test_a_failure_after_an_adoption_leaves_no_parcel_that_nobody_knows(
     buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    carrier, person = client("alpha", is_test=False), User.objects.create_user("ada")
-    create_label = carrier.create_label
+    person = User.objects.create_user("ada")
 
-    def slowly(*args: Any) -> Any:
-        numbers = create_label(*args).tracking_numbers
+    def adopt(purchased: PurchasedLabel) -> None:
         pass_time()
+        numbers = purchased.tracking_numbers
         decisions.adopt(label=row(), tracking_numbers=["", numbers[1]], pdf=PDF, decided_by=person)
         raise OutcomeUnknown("alpha", made=PurchasedLabel(numbers))
 
-    monkeypatch.setattr(carrier, "create_label", slowly)
+    during(monkeypatch, client("alpha", is_test=False), "create_label", after=adopt)
     assert_coded(post(buyer, order(parcels=weighing(1, 2)), key=KEY), 502, "ALPHA_OUTCOME_UNKNOWN")
     pass_time()
     reconcile()
@@ -327,14 +313,11 @@ def test_a_process_suspended_before_it_publishes_changes_nothing_of_an_adoption(
     is_stored: bool, buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A label has the PDF and the numbers that staff chose, whichever process stores it."""
-    merged = unmerged.merged
 
-    def slowly(content: bytes) -> bytes:
-        monkeypatch.setattr(unmerged, "merged", merged)
+    def adopt(_: bytes) -> None:
         adopt_meanwhile(row().tracking_numbers[1], folder, monkeypatch, is_stored=is_stored)
-        return merged(content)
 
-    monkeypatch.setattr(unmerged, "merged", slowly)
+    during(monkeypatch, unmerged, "merged", before=adopt)
     answer = post(buyer, body := order(parcels=weighing(1, 2)), key=KEY)
     if not is_stored:
         assert_coded(answer, 500, "LABEL_STORAGE_UNAVAILABLE")
@@ -374,13 +357,7 @@ def test_an_adoption_of_a_label_that_is_stored_meanwhile_is_refused(
     assert_coded(post(buyer, order(parcels=weighing(1, 2)), key=KEY), 500, "LABEL_STORAGE_UNAVAILABLE")
     folder.unlink()
     label = row()
-
-    def slowly(*args: Any) -> Any:
-        taken = leases.take(*args)
-        outcomes.publish(row())
-        return taken
-
-    monkeypatch.setattr(decisions, "take", slowly)
+    during(monkeypatch, decisions, "take", after=lambda _: outcomes.publish(row()))
     with pytest.raises(decisions.NotOpenError):
         decisions.adopt(
             label=label,
@@ -422,19 +399,17 @@ def test_a_replay_at_the_same_time_as_an_adoption_changes_nothing_of_it(
     buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lease that a replay reads is not its own."""
-    merged, person, body = unmerged.merged, User.objects.create_user("ada"), order(parcels=weighing(1, 2))
+    person, body = User.objects.create_user("ada"), order(parcels=weighing(1, 2))
     folder.write_text("in the way")
     assert_coded(post(buyer, body, key=KEY), 500, "LABEL_STORAGE_UNAVAILABLE")
     folder.unlink()
     ShippingLabel.objects.update(leased_until=lease())
 
-    def slowly(content: bytes) -> bytes:
-        monkeypatch.setattr(unmerged, "merged", merged)
+    def adopt(_: bytes) -> None:
         pass_time()
         decisions.adopt(label=row(), tracking_numbers=["", row().tracking_numbers[1]], pdf=PDF, decided_by=person)
-        return merged(content)
 
-    monkeypatch.setattr(unmerged, "merged", slowly)
+    during(monkeypatch, unmerged, "merged", before=adopt)
     answer = post(buyer, body, key=KEY)
     assert answer.json()["trackingNumber"] == sandbox.made()[1].tracking_number
     assert fetch(answer.json()["labelUrl"]).content == PDF
@@ -458,17 +433,13 @@ def test_replays_do_not_put_off_who_merges_a_label_again(buyer: Caller, monkeypa
 def test_an_answer_after_the_lease_writes_a_row_again_that_vanished(
     buyer: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    carrier = client("alpha", is_test=False)
-    create_label = carrier.create_label
 
-    def slowly(*args: Any) -> Any:
-        purchased = create_label(*args)
+    def lose_row(_: object) -> None:
         ShippingLabel.objects.all().delete()
         later = timezone.now() + timedelta(minutes=2)
         monkeypatch.setattr("shops.db.clock.upper_bound_now", lambda: later)
-        return purchased
 
-    monkeypatch.setattr(carrier, "create_label", slowly)
+    during(monkeypatch, client("alpha", is_test=False), "create_label", after=lose_row)
     assert post(buyer, order(), key=KEY).json()["id"] == row().id
     assert (row().state, row().idempotency_key) == (LabelState.GENERATED, KEY)
 
@@ -516,16 +487,13 @@ def test_a_suspended_cancellation_does_not_end_the_next_one(
     buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert post(buyer, order(), key=KEY).status_code == 201
-    begin = cancelling.begin
 
-    def beginning(label: ShippingLabel) -> ShippingLabel:
-        begun = begin(label)
+    def keep_and_cancel_again(_: ShippingLabel) -> None:
         stand_still(monkeypatch)
         decisions.keep(label=row(), decided_by=User.objects.create_user("ada"))
-        begin(row())
-        return begun
+        cancelling.begin(row())
 
-    monkeypatch.setattr(cancelling, "begin", beginning)
+    during(monkeypatch, cancelling, "begin", after=keep_and_cancel_again)
     answer = buyer.request("POST", f"{SHIPMENTS}/{row().id}/cancel")
     assert (answer.json()["status"], row().state) == ("cancelling", LabelState.CANCELLING)
 
@@ -536,25 +504,18 @@ def test_a_parcel_that_comes_to_light_during_a_cancellation_is_cancelled_too(
 ) -> None:
     """The process that bought it may have had to wait for the cancellation."""
     assert post(buyer, order(), key=KEY).status_code == 201
-    label, carrier = row(), client("alpha", is_test=False)
+    label = row()
     make_one_more(sandbox, sandbox.made()[0])
     late = Elsewhere(lambda: outcomes.save_late(label, [sandbox.made()[1].tracking_number]))
-    handed_in, cancel = parcels.handed_in, carrier.cancel
 
-    def begins(latest: ShippingLabel) -> set[str]:
-        if moment == "it begins":
-            late.begin()
-        return handed_in(latest)
-
-    def asks(*args: Any) -> None:
+    def asks(*_: Any) -> None:
         if moment == "the carrier is asked":
             late.begin()
         late.join()
-        monkeypatch.setattr(carrier, "cancel", cancel)
-        cancel(*args)
 
-    monkeypatch.setattr(parcels, "handed_in", begins)
-    monkeypatch.setattr(carrier, "cancel", asks)
+    if moment == "it begins":
+        during(monkeypatch, parcels, "handed_in", before=lambda _: late.begin())
+    during(monkeypatch, client("alpha", is_test=False), "cancel", before=asks)
     assert cancelling.cancel(label).state == LabelState.CANCELLED
     reconcile()
     assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made()] == [True, True]

@@ -38,6 +38,7 @@ from tests.labels.admin.pages import (
 )
 from tests.labels.conftest import Sandbox, nothing_finished
 from tests.labels.factories import LabelFactory
+from tests.labels.gates import during
 from tests.labels.interruptions import CANCEL
 from tests.labels.orders import LINKED, order, post, weighing
 from tests.support.api import Caller
@@ -116,14 +117,12 @@ def test_a_parcel_that_is_cancelled_once_the_form_was_read_is_not_adopted(
     staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     label = LabelFactory(shop=shop, state="unknown", tracking_numbers=["6A1111"])
-    adopt = decisions.adopt
 
-    def adopting(**decision: Any) -> ShippingLabel:
+    def cancel(**_: object) -> None:
         record_cancelled(ShippingLabel.objects.get(), "6A1111")
         ShippingLabel.objects.update(leased_until=timezone.now())
-        return adopt(**decision)
 
-    monkeypatch.setattr(decisions, "adopt", adopting)
+    during(monkeypatch, decisions, "adopt", before=cancel)
     answer = decide(staff, label, "adopt", number_1="6A1111", pdf=upload(pdf_file()))
     assert "Nothing was changed: the label was settled meanwhile" in answer.text
     label.refresh_from_db()

@@ -21,6 +21,7 @@ from shops.staff.audit.recording import Actor, acting
 from tests.labels.admin.pages import LABELS, bought_unknown, buy, decide, numbers_of, page_of, pdf_file, seen, upload
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory, LabelFactory
+from tests.labels.gates import during
 from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller, Response, logged_in
 from tests.support.audit import changes, note
@@ -141,16 +142,14 @@ def test_nobody_else_decides_or_reconciles_while_the_carrier_is_asked_for_the_pd
     label = bought_unknown(buyer, "alpha", "FAULT NOLABEL")
     (number,) = numbers_of(sandbox, label)
     user = User.objects.create_user("grace")
-    alpha = clients.client("alpha", is_test=False)
-    asked, fetch_label = [], alpha.fetch_label
+    asked = []
 
-    def meanwhile(*args: Any) -> bytes:
+    def decide_too(*_: object) -> None:
         with pytest.raises(decisions.NotOpenError):
             decisions.mark_as_not_made(label=label, decided_by=user)
         asked.append(reconcile())
-        return fetch_label(*args)
 
-    monkeypatch.setattr(alpha, "fetch_label", meanwhile)
+    during(monkeypatch, clients.client("alpha", is_test=False), "fetch_label", before=decide_too)
     assert "Adopted." in decide(staff, label, "adopt", number_1=number).text
     assert asked == [{}]
 
