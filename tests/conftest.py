@@ -22,6 +22,7 @@ from pytest_django import DjangoDbBlocker
 
 from carriers import pdf, pdf_merger
 from carriers.http.transport import UnreadableError
+from carriers.sandbox.server import SandboxServer
 from config import error_pages
 from config.api import fast_path
 from config.login.backends import OneAtATimeHasher
@@ -228,6 +229,13 @@ def merging_process(monkeypatch: pytest.MonkeyPatch) -> None:
 def empty_counters() -> None:
     forget()
     caches["rate_limit"].clear()
+
+
+@pytest.fixture(scope="session")
+def sandbox_server() -> Iterator[SandboxServer]:
+    """The carriers' sandbox, which each test empties."""
+    with SandboxServer() as server:
+        yield server
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ from tests.support.factories import AccessTokenFactory, ShopFactory, import_parc
 from tests.support.paths import PARCELS
 from tests.support.processes import Server, environment, free_port, run_command, served
 from tests.support.programs import Process
-from tests.support.telemetry import receiving
+from tests.support.telemetry import Receiver
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.real_services
@@ -189,7 +189,7 @@ def test_nor_does_it_leave_with_traces_and_error_reports(shop: Shop, sandbox: di
         *(posted(token, full_order("relais")), posted(token, full_order("alpha-13"), **{"Idempotency-Key": "K" * 300})),
         *(Asked("GET", f"{PARCELS}{canary()}?{canary()}", bearing(token)), Asked("GET", f"/{canary()}", everywhere())),
     ]
-    with receiving() as receiver:
+    with Receiver() as receiver:
         settings = sandbox | receiver.settings | {"LABELS_DIR": str(tmp_path / "labels"), "RATE_LIMIT": "300/31d"}
         with served(tmp_path / "log", settings, threads=8) as server:
             answers = [failing_insert(server.port, token), *ask_in_turn(server.port, requests)]

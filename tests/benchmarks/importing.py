@@ -8,7 +8,7 @@ on the same machine, measured in turn, means something.
 import argparse
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from tests.drills.environment import Environment
 from tests.drills.harness import play
-from tests.drills.process import cpu_s, peak_mb
+from tests.drills.process import metered, peak_mb
 from tests.drills.shop import SHOP
 
 HOUR_MS = 3_600_000
@@ -26,15 +26,15 @@ NOW_MS = time.time_ns() // 10**6
 
 
 def benchmark(env: Environment, options: argparse.Namespace) -> None:
-    postgresql = env.postmaster if options.database == "postgresql" else None
+    pids = [os.getpid(), *([env.postmaster] if options.database == "postgresql" else [])]
     run_file(write_samples(env, 500, "warm"), 500)
     if options.labels:
         make_labels(env, options.labels)
     for count in options.parcels:
         file = write_samples(env, count, f"{count}-")
-        measure("new", count, file, postgresql)
-        measure("unchanged", count, file, postgresql)
-        measure("changed", count, write_samples(env, count, f"{count}-", are_later=True), postgresql)
+        measure("new", count, file, pids)
+        measure("unchanged", count, file, pids)
+        measure("changed", count, write_samples(env, count, f"{count}-", are_later=True), pids)
 
 
 def write_samples(env: Environment, count: int, prefix: str, *, are_later: bool = False) -> Path:
@@ -77,18 +77,12 @@ def run_file(path: Path, count: int) -> None:
         run(read_lines(file), count)
 
 
-def measure(name: str, count: int, path: Path, postgresql: int | None) -> None:
-    """Print the cost of an import; `postgresql` is the process id of the database, where it is one."""
-
-    def figures() -> Iterator[float]:
-        yield time.perf_counter()
-        yield time.process_time()
-        yield cpu_s(postgresql) if postgresql else 0.0
-
+def measure(name: str, count: int, path: Path, pids: list[int]) -> None:
+    """Print the cost of an import to this process and to the database, where it is one."""
     Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
-    before = list(figures())
-    run_file(path, count)
-    took_s, own_s, database_s = (after - then for after, then in zip(figures(), before, strict=True))
+    with metered(*pids) as used:
+        run_file(path, count)
+    took_s, own_s, database_s = [*used, 0.0][:3]
     print(
         f"{count:7} {name:9} {own_s / count * 1000:.3f} ms CPU a parcel, PostgreSQL's {database_s / count * 1000:.3f}; "
         f"{count / took_s:5.0f} a second; at most {peak_mb(os.getpid()):.0f} MiB",

@@ -14,7 +14,7 @@ from carriers.base import Carrier
 from carriers.products import PARIS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.support.sandbox import reset, sandbox_clients
-from tests.carriers.support.servers import LoopbackServer, Play, serving
+from tests.carriers.support.servers import LoopbackServer, Play
 from tests.carriers.support.shipments import MONDAY
 
 
@@ -37,7 +37,7 @@ def serve() -> Iterator[Serve]:
     with ExitStack() as stack:
 
         def start(play: Play) -> LoopbackServer:
-            return stack.enter_context(serving(play))
+            return stack.enter_context(LoopbackServer(play))
 
         yield start
 
@@ -75,17 +75,11 @@ def closed_port(closed: socket.socket) -> int:
     return int(closed.getsockname()[1])
 
 
-@pytest.fixture(scope="session")
-def running_sandbox() -> Iterator[SandboxServer]:
-    with SandboxServer() as server:
-        yield server
-
-
 @pytest.fixture
-def sandbox(running_sandbox: SandboxServer) -> SandboxServer:
+def sandbox(sandbox_server: SandboxServer) -> SandboxServer:
     """The sandbox with an empty ledger, no faults and no counts."""
-    reset(running_sandbox)
-    return running_sandbox
+    reset(sandbox_server)
+    return sandbox_server
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from carriers.errors import (
 )
 from tests.carriers.conftest import Serve
 from tests.carriers.support.beta import JSON
-from tests.carriers.support.servers import LABEL, MULTIPART, always, http, serving
+from tests.carriers.support.servers import LABEL, MULTIPART, LoopbackServer, always, http
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 from tests.support.cases import in_one_test
 
@@ -81,7 +81,7 @@ UNDOCUMENTED = [
 
 def failure(code: str, status: int = 400, **values: Any) -> CarrierError:
     document = {"messages": [{"id": code, "type": "ERROR", "messageContent": "texte"}]} | values
-    with serving(always(http(json.dumps(document).encode(), status, JSON))) as server:
+    with LoopbackServer(always(http(json.dumps(document).encode(), status, JSON))) as server:
         with pytest.raises(CarrierError) as caught:
             client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
         assert len(server.requests) == 1

@@ -33,7 +33,7 @@ from tests.carriers.sandbox.control import arm
 from tests.carriers.support.broken_answers import ALPHA, BETA, FLOODS, QUICK, SLOW
 from tests.carriers.support.measured_buyer import UNARMED
 from tests.carriers.support.sandbox import CREATE_PATHS, bought, linked, received, sandbox_clients
-from tests.carriers.support.servers import LABEL, Play, always, http, once, serving
+from tests.carriers.support.servers import LABEL, LoopbackServer, Play, always, http, once
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 from tests.support.waiting import until
 
@@ -66,7 +66,7 @@ ROWS = [(carrier, fault.name) for fault in FAULTS for carrier in fault.carriers]
 
 def buy(carrier: str, play: Play, limits: Limits) -> tuple[OutcomeUnknown, float, int]:
     """Return the error of a purchase, the seconds it took and the number of requests sent."""
-    with serving(play) as server:
+    with LoopbackServer(play) as server:
         buyer = client(carrier, server.url, limits)
         ordered = shipment(PRODUCT[carrier])
         started_s = time.monotonic()
@@ -242,12 +242,12 @@ def test_a_failure_of_a_linked_parcel_names_the_numbers_made_before_it(
 
 ROOT = Path(__file__).parents[2]
 # Floods of 50 MB and of 300 MB unpacked are cut off at 20 MB.
-MOST_BYTES = 64 * 1024 * 1024
+MOST_MB = 64
 MOST_S = 2.5
 
 
 def measured(url: str, carrier: str, faults: list[str]) -> list[list[Any]]:
-    """Return for each fault: name, class of the outcome, CPU seconds, bytes of memory added so far."""
+    """Return for each fault: name, class of the outcome, CPU seconds, megabytes of memory added so far."""
     command = [sys.executable, "-m", "tests.carriers.support.measured_buyer", url, carrier, *faults]
     # Without the service's settings, which the clients do not need.
     environment = {"PATH": os.defpath}
@@ -263,7 +263,7 @@ def test_no_fault_takes_much_memory_or_time(sandbox: SandboxServer, carrier: str
     rows = measured(sandbox.url, carrier, faults)
     assert [row[:2] for row in rows] == [[fault, END_OF[carrier, fault].__name__] for fault in faults]
     assert max(took_s for _, _, took_s, _ in rows) < MOST_S
-    assert rows[-1][3] < MOST_BYTES
+    assert rows[-1][3] < MOST_MB
 
 
 def test_no_flood_takes_much_memory_or_time(serve: Serve) -> None:
@@ -282,7 +282,7 @@ def test_no_flood_takes_much_memory_or_time(serve: Serve) -> None:
     ends = {fault: end for fault, (_, end, _, _) in zip(faults, rows, strict=True)}
     assert ends == dict.fromkeys(faults, "OutcomeUnknown")
     assert max(took_s for _, _, took_s, _ in rows) < MOST_S
-    assert rows[-1][3] < MOST_BYTES
+    assert rows[-1][3] < MOST_MB
 
 
 # Linked parcels
@@ -298,7 +298,7 @@ def test_each_linked_call_has_a_deadline_of_its_own(monkeypatch: pytest.MonkeyPa
         stream.sendall(LABEL["beta"].replace(b"78901", b"7890%d" % (next(numbers) - ord("0"))))
         return True
 
-    with serving(slow) as server:
+    with LoopbackServer(slow) as server:
         made = client("beta", server.url, UNHURRIED).create_label(shipment("beta", 4), CREDENTIALS["beta"])
     assert len(set(made.tracking_numbers)) == len(made.pdfs) == len(server.requests) == 4
 

@@ -19,7 +19,7 @@ import requests
 from config.docs.generated_tables import PROVOKED
 from config.management.commands.demo import ORDER
 from shops.api.errors.coded import CODES
-from tests.carriers.support.servers import http, serving
+from tests.carriers.support.servers import LoopbackServer, http
 from tests.docs.conftest import Demo, found
 from tests.docs.examples import RUN, Comparison, Example, examples
 from tests.support.paths import SEARCH, SHIPMENTS
@@ -147,7 +147,7 @@ def server_that_answers(script: list[bytes]) -> Iterator[str]:
         stream.sendall(script.pop(0))
         return False
 
-    with serving(play) as server:
+    with LoopbackServer(play) as server:
         yield server.url
 
 

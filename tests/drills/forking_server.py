@@ -8,9 +8,7 @@ import tests.drills.host_clock  # noqa: F401  # isort: skip  # before all that r
 import os
 import socket
 import sys
-from socketserver import ThreadingMixIn
 from typing import Any
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 from wsgiref.util import setup_testing_defaults
 
 from django.conf import settings
@@ -19,23 +17,15 @@ from django.db import connection
 from tests.drills.harness import read_options
 from tests.drills.kill_points import application
 from tests.drills.shop import order
+from tests.support.browser import SilentHandler, ThreadingServer
 from tests.support.paths import VERSION
 
 
-class Handler(WSGIRequestHandler):
-    """A handler without a log."""
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the parent's name
-        """Stay silent."""
-
-
-class Server(ThreadingMixIn, WSGIServer):
+class Server(ThreadingServer):
     """A server on a socket that already listens."""
 
-    daemon_threads = True
-
     def __init__(self, listener: socket.socket) -> None:
-        super().__init__(("127.0.0.1", 0), Handler, bind_and_activate=False)
+        super().__init__(("127.0.0.1", 0), SilentHandler, bind_and_activate=False)
         self.socket.close()
         self.socket = listener
         self.server_name, self.server_port = "127.0.0.1", listener.getsockname()[1]

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from threading import Event
 from zlib import crc32
 
-from tests.carriers.support.servers import http, serving
+from tests.carriers.support.servers import LoopbackServer, http
 from tests.carriers.support.tracking import ASKED_NUMBER, history
 from tests.drills.harness import read_options
 
@@ -87,7 +87,7 @@ class Stub:
 def main() -> None:
     options = read_options(port=0, base="", step_s=5.0, step_asks=0)
     base = datetime.fromisoformat(options.base) if options.base else datetime.now(UTC) - timedelta(days=2)
-    with serving(Stub(base, options.step_s, options.step_asks).play, port=options.port):
+    with LoopbackServer(Stub(base, options.step_s, options.step_asks).play, port=options.port):
         Event().wait()
 
 

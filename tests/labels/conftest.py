@@ -1,6 +1,5 @@
 """A world in which labels are bought: the carriers' sandbox over real HTTP, a folder for PDFs, shops with contracts."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from shops.contracts import clients
 from tests.labels.buckets import Bucket, keep_in, s3_server
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import ACCOUNT
-from tests.support.api import Caller, Response
+from tests.support.api import Caller, Response, assert_error
 from tests.support.waiting import WAIT_TIMEOUT_S
 
 T = TypeVar("T")
@@ -66,12 +65,6 @@ class Sandbox:
     def printed(self, parcel: Purchase) -> Label:
         """Return the facts on a parcel's label."""
         return self.server.parcel(parcel.tracking_number).label
-
-
-@pytest.fixture(scope="session")
-def sandbox_server() -> Iterator[SandboxServer]:
-    with SandboxServer() as server:
-        yield server
 
 
 @pytest.fixture
@@ -212,16 +205,8 @@ nothing_finished = partial(nothing_written, LabelState.GENERATED)
 
 def assert_coded(response: Response, status: int, code: str) -> str:
     """Check that an answer is an error with a code, and nothing else; return its message."""
-    body = response.json()
-    assert (response.status_code, body.get("code")) == (status, code), body
-    assert response["Content-Type"] == "application/json"
-    assert response["Cache-Control"] == "no-store"
-    assert list(body) == ["message", "statusCode", "timestamp", "code"]
-    assert body["statusCode"] == status
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", body["timestamp"])
-    assert isinstance(body["message"], str)
-    assert body["message"]
-    message: str = body["message"]
+    assert_error(response, status, code=code)
+    message: str = response.json()["message"]
     return message
 
 

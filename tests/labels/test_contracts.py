@@ -10,7 +10,7 @@ from carriers.products import PRODUCTS
 from labels.models import ShippingLabel
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
-from tests.carriers.support.servers import MULTIPART, always, answer_file, http, serving
+from tests.carriers.support.servers import MULTIPART, LoopbackServer, always, answer_file, http
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import PRODUCT, SENDER, order, post
@@ -105,7 +105,7 @@ def test_a_blank_company_is_no_commercial_name(blank: str, buyer: Caller) -> Non
 
 
 def test_beta_is_told_the_contracts_commercial_name_and_key(buyer: Caller, settings: Settings) -> None:
-    with serving(always(http(answer_file("beta_parcel_1.multipart"), content_type=MULTIPART))) as server:
+    with LoopbackServer(always(http(answer_file("beta_parcel_1.multipart"), content_type=MULTIPART))) as server:
         settings.CARRIER_ENDPOINTS = settings.CARRIER_ENDPOINTS | {"beta": {"url": server.url}}
         clients.client.cache_clear()
         CarrierContract.objects.filter(carrier_code="beta").delete()

@@ -19,7 +19,7 @@ from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState
 from labels.pdfs import storage
 from labels.pdfs.bucket import LabelBucket
-from tests.carriers.support.servers import LoopbackServer, Play, always, dripping, http, serving
+from tests.carriers.support.servers import LoopbackServer, Play, always, dripping, http
 from tests.labels import buckets
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, assert_coded, row
@@ -210,7 +210,7 @@ def test_a_bucket_that_is_down_keeps_the_label_for_later(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     before = settings.STORAGES
-    with serving(silent) as server:
+    with LoopbackServer(silent) as server:
         for how, play in REFUSALS:
             bucket_that_is(play, settings, server, monkeypatch)
             server.requests.clear()
@@ -257,7 +257,7 @@ def test_a_bucket_that_drips_ends_at_the_bound(
     settings.STORAGE_TIMEOUT_S = storage.BACK_OFF_S + 0.7
     certificate = self_signed(tmp_path / "server.pem")
     tls = server_context(certificate) if is_tls else None
-    with serving(dripping(b"HTTP/1.1 200 OK\r\nX-Pad: ", repeat(b"x", 3000)), tls) as server:
+    with LoopbackServer(dripping(b"HTTP/1.1 200 OK\r\nX-Pad: ", repeat(b"x", 3000)), tls) as server:
         monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
         bucket_that_is(server.play, settings, server, monkeypatch)
         started_at = time.monotonic()

@@ -18,7 +18,7 @@ from tests.labels.conftest import nothing_finished
 from tests.labels.orders import LINKED, PRODUCT, order, post, weighing
 from tests.support.api import Caller
 from tests.support.processes import ROOT, environment
-from tests.support.telemetry import Receiver, receiving
+from tests.support.telemetry import Receiver
 
 pytestmark = pytest.mark.any_database
 ALLOWED = {"label", "carrier", "product", "state", "error_code", "request_id", "error.type"}
@@ -28,7 +28,7 @@ Trace = Callable[[], list[Span]]
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with receiving() as made:
+    with Receiver() as made:
         yield made
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.labels.conftest import buyer, folder, sandbox, sandbox_server
+from tests.labels.conftest import buyer, folder, sandbox
 
-__all__ = ["buyer", "folder", "sandbox", "sandbox_server"]
+__all__ = ["buyer", "folder", "sandbox"]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 from pytest_django.fixtures import Settings
 
-from tests.carriers.support.servers import serving
+from tests.carriers.support.servers import LoopbackServer
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import order, post
@@ -124,7 +124,7 @@ class World:
         self.carriers = Carriers()
         self.endpoints_url = dict(settings.CARRIER_ENDPOINTS)
         settings.CARRIER_ENDPOINTS = dict(self.endpoints_url)
-        self.tracking_url = stack.enter_context(serving(self.carriers.play)).url
+        self.tracking_url = stack.enter_context(LoopbackServer(self.carriers.play)).url
         settings.TRACKING_RATES = dict.fromkeys(settings.TRACKING_RATES, 1000.0)
         settings.TRACKING_CONCURRENCY = 1
         monkeypatch.setattr("shops.webhooks.delivering.CONCURRENCY", 32)

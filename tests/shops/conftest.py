@@ -1,5 +1,5 @@
 """The carriers' sandbox, for checks of contracts."""
 
-from tests.labels.conftest import sandbox, sandbox_server
+from tests.labels.conftest import sandbox
 
-__all__ = ["sandbox", "sandbox_server"]
+__all__ = ["sandbox"]

@@ -152,13 +152,13 @@ class Clock:
         self.now_s += seconds
 
 
-def assert_error(response: Response, status: int, message: str | None = None) -> None:
-    """Check that an answer has the API's one error shape, and no other."""
-    assert response.status_code == status
+def assert_error(response: Response, status: int, message: str | None = None, *, code: str | None = None) -> None:
+    """Check that an answer has the API's one error shape, with this code or none, and no other."""
+    body = response.json()
+    assert (response.status_code, body.get("code")) == (status, code), body
     assert response["Content-Type"] == "application/json"
     assert response["Cache-Control"] == "no-store"
-    body = response.json()
-    assert list(body) == ["message", "statusCode", "timestamp"]
+    assert list(body) == ["message", "statusCode", "timestamp", *(["code"] if code else [])]
     assert body["statusCode"] == status
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", body["timestamp"])
     assert isinstance(body["message"], str)

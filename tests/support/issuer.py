@@ -5,8 +5,6 @@ import json
 import secrets
 import socket
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from email import message_from_bytes
 from hashlib import sha256
 from typing import Any
@@ -15,18 +13,18 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from tests.carriers.support.servers import http, serving
+from tests.carriers.support.servers import LoopbackServer, http
 
 CLIENT, SECRET = "parcels", "a client's secret"
 RS256, ES256 = rsa.generate_private_key(65537, 2048), ec.generate_private_key(ec.SECP256R1())
 STRANGERS = ec.generate_private_key(ec.SECP256R1())
 
 
-class Issuer:
+class Issuer(LoopbackServer):
     """The issuer: who signs in is `claims`; `token`, `config` and `userinfo` change what it answers."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self) -> None:
+        super().__init__(self.take)
         self.claims: dict[str, Any] = {"sub": "7", "preferred_username": "jane", "groups": ["logistics"]}
         self.token: dict[str, Any] = {}
         self.userinfo: dict[str, Any] = {"sub": "7"}
@@ -53,6 +51,15 @@ class Issuer:
         )
         key, algorithm, key_id = self.key
         return jwt.encode(claims, key, algorithm, headers={"kid": key_id})
+
+    def take(self, stream: socket.socket, request: bytes) -> bool:
+        first, _, rest = request.partition(b"\r\n")
+        asked = message_from_bytes(rest)
+        form = dict(parse_qsl(str(asked.get_payload())))
+        status, content = self.answer(first.split()[1].decode(), form, asked)
+        location = f"Location: {self.redirects_to}\r\n" if self.redirects_to else ""
+        stream.sendall(http(json.dumps(content).encode(), status, "application/json", location))
+        return True
 
     def answer(self, path: str, form: dict[str, str], headers: Any) -> tuple[int, Any]:
         self.asked.append(path)
@@ -86,19 +93,3 @@ class Issuer:
             return 400, {"error": "invalid_grant"}
         tokens = {"access_token": "opaque", "token_type": "Bearer", "id_token": self.id_token(asked["nonce"])}
         return 200, tokens
-
-
-@contextmanager
-def served() -> Iterator[Issuer]:
-    def play(stream: socket.socket, request: bytes) -> bool:
-        first, _, rest = request.partition(b"\r\n")
-        asked = message_from_bytes(rest)
-        form = dict(parse_qsl(str(asked.get_payload())))
-        status, content = issuer.answer(first.split()[1].decode(), form, asked)
-        location = f"Location: {issuer.redirects_to}\r\n" if issuer.redirects_to else ""
-        stream.sendall(http(json.dumps(content).encode(), status, "application/json", location))
-        return True
-
-    with serving(play) as server:
-        issuer = Issuer(server.url)
-        yield issuer

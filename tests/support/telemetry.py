@@ -3,24 +3,30 @@
 import gzip
 import json
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from tests.carriers.support.servers import http, serving
+from tests.carriers.support.servers import LoopbackServer, http
 
 
-@dataclass
-class Receiver:
+class Receiver(LoopbackServer):
     """OpenTelemetry's collector and Sentry in one."""
 
-    url: str
-    heads: list[str] = field(default_factory=list)
-    bodies: dict[str, list[bytes]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.heads: list[str] = []
+        self.bodies: dict[str, list[bytes]] = {}
+        super().__init__(self.take)
+
+    def take(self, stream: socket.socket, request: bytes) -> bool:
+        head, body = request.partition(b"\r\n\r\n")[::2]
+        self.heads.append(head.decode())
+        is_packed = b"content-encoding: gzip" in head.lower()
+        path = head.split()[1].decode()
+        self.bodies.setdefault(path, []).append(gzip.decompress(body) if is_packed else body)
+        stream.sendall(http(b""))
+        return True
 
     @property
     def settings(self) -> dict[str, str]:
@@ -43,19 +49,3 @@ class Receiver:
     def reports(self) -> list[dict[str, Any]]:
         """The events, each the last line of an envelope."""
         return [json.loads(body.splitlines()[-1]) for body in self.bodies.get("/api/1/envelope/", [])]
-
-
-@contextmanager
-def receiving() -> Iterator[Receiver]:
-    def play(stream: socket.socket, request: bytes) -> bool:
-        head, body = request.partition(b"\r\n\r\n")[::2]
-        receiver.heads.append(head.decode())
-        is_packed = b"content-encoding: gzip" in head.lower()
-        path = head.split()[1].decode()
-        receiver.bodies.setdefault(path, []).append(gzip.decompress(body) if is_packed else body)
-        stream.sendall(http(b""))
-        return True
-
-    with serving(play) as server:
-        receiver = Receiver(server.url)
-        yield receiver

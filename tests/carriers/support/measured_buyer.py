@@ -4,9 +4,9 @@ Its memory grows by the client's work only; the first purchase loads everything 
 """
 
 import json
+import os
 import sys
 import time
-from pathlib import Path
 
 import requests
 
@@ -16,22 +16,17 @@ from carriers.client import Limits
 from carriers.errors import CarrierError
 from tests.carriers.support.sandbox import order
 from tests.carriers.support.shipments import CREDENTIALS, PRODUCT
+from tests.drills.process import peak_mb
 
 LIMITS = Limits(timeout_s=50, failure_threshold=10**9)
 PATHS = {"alpha": "/alpha/shipping", "beta": "/beta/2.0"}
 UNARMED = "-"  # for a server that fails without the sandbox's faults
 
 
-def peak_bytes() -> int:
-    """Return the peak memory of this process; getrusage would count its parent's, too."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
-
-
 def main(url: str, carrier: str, faults: list[str]) -> None:
     client = CARRIERS[carrier](Endpoint(url + PATHS[carrier]), LIMITS)
     client.create_label(order(PRODUCT[carrier]), CREDENTIALS[carrier])
-    first_bytes = peak_bytes()
+    first_mb = peak_mb(os.getpid())
     for fault in faults:
         if fault != UNARMED:
             requests.post(f"{url}/control/faults", json={"fault": fault, "count": 1}, timeout=60).raise_for_status()
@@ -41,7 +36,7 @@ def main(url: str, carrier: str, faults: list[str]) -> None:
         except CarrierError as error:
             end = type(error).__name__
         took_s = time.process_time() - started_s  # CPU time, as a busy machine may let it wait
-        sys.stdout.write(json.dumps([fault, end, took_s, peak_bytes() - first_bytes]) + "\n")
+        sys.stdout.write(json.dumps([fault, end, took_s, peak_mb(os.getpid()) - first_mb]) + "\n")
 
 
 if __name__ == "__main__":

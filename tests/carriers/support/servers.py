@@ -5,9 +5,10 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 ANSWERS = Path(__file__).parents[1] / "answers"
 XML = "text/xml; charset=utf-8"
@@ -27,8 +28,15 @@ class LoopbackServer:
         self._tls = tls
         self._listener = socket.create_server(("127.0.0.1", port))
         self._open: list[socket.socket] = []
-        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.port: int = self._listener.getsockname()[1]
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
         threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
 
     @property
     def has_closed(self) -> bool:
@@ -75,16 +83,6 @@ def _read_request(stream: socket.socket) -> bytes:
     while length and len(body) < int(length[1]):
         body += stream.recv(65536)
     return head + b"\r\n\r\n" + body
-
-
-@contextmanager
-def serving(play: Play, tls: ssl.SSLContext | None = None, port: int = 0) -> Iterator[LoopbackServer]:
-    """Run a server while the block runs."""
-    server = LoopbackServer(play, tls, port)
-    try:
-        yield server
-    finally:
-        server.close()
 
 
 def http(body: bytes, status: int = 200, content_type: str = XML, headers: str = "") -> bytes:

@@ -26,7 +26,7 @@ BUTTON = "Log in with your organisation's sign-on"
 
 @pytest.fixture
 def issuer(settings: Settings) -> Iterator[Issuer]:
-    with issuers.served() as made:
+    with issuers.Issuer() as made:
         settings.OIDC_ISSUER, settings.ADMIN_MFA_REQUIRED = made.url, True
         settings.OIDC_CLIENT_ID, settings.OIDC_CLIENT_SECRET = issuers.CLIENT, issuers.SECRET
         settings.OIDC_ROLES = {"logistics": "Operations", "finance": "Accounting", "helpdesk": "Support"}
@@ -274,7 +274,7 @@ def test_a_deactivated_account_stays_out(issuer: Issuer, field: str) -> None:
 
 def test_another_issuers_sub_is_another_person(issuer: Issuer, settings: Settings) -> None:
     sign_on(issuer)
-    with issuers.served() as other:
+    with issuers.Issuer() as other:
         settings.OIDC_ISSUER = other.url
         assert sign_on(other).status_code == 403
         other.claims["preferred_username"] = "other"

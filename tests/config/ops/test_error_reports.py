@@ -18,7 +18,7 @@ from tests.labels.orders import post
 from tests.support.api import Caller, logged_in
 from tests.support.canaries import canary, everywhere, found_in, full_order
 from tests.support.processes import run_command
-from tests.support.telemetry import Receiver, receiving
+from tests.support.telemetry import Receiver
 from tests.support.waiting import WAIT_TIMEOUT_S
 
 pytestmark = pytest.mark.any_database
@@ -31,7 +31,7 @@ VARYING = {"event_id", "timestamp"}
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with receiving() as made:
+    with Receiver() as made:
         yield made
 
 

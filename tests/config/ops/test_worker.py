@@ -24,7 +24,7 @@ from shops.models import Shop
 from shops.webhooks import claims, delivering, endpoints
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from shops.webhooks.sending import Outcome
-from tests.carriers.support.servers import serving
+from tests.carriers.support.servers import LoopbackServer
 from tests.labels.factories import LabelFactory
 from tests.parcels.tracking.conftest import Carriers, follow
 from tests.shops.webhooks.receivers import tell_label
@@ -201,7 +201,7 @@ def carriers(transactional_db: None) -> Carriers:
 @contextmanager
 def process(carriers: Carriers, **settings: str) -> "Iterator[Popen[bytes]]":
     """Run the command against the carriers."""
-    with serving(carriers.play) as server:
+    with LoopbackServer(carriers.play) as server:
         urls = {"ALPHA_TRACKING_URL": server.url, "BETA_TRACKING_URL": server.url}
         with start_command("work", **urls, **settings) as started:
             try:
@@ -284,7 +284,7 @@ def test_its_metrics_are_served(carriers: Carriers, shop: Shop) -> None:
 
 
 def test_a_port_that_is_taken_is_one_line(settings: Any) -> None:
-    with serving(Carriers().play) as taken:
+    with LoopbackServer(Carriers().play) as taken:
         settings.WORK_METRICS_PORT = int(taken.url.rpartition(":")[2])
         with pytest.raises(CommandError, match=r"\A.+ can't be used.*\Z"):  # the dot is no end of a line
             work(Event())

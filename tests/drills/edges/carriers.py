@@ -2,11 +2,8 @@
 
 import re
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 
-from tests.carriers.support.servers import XML, http, serving
+from tests.carriers.support.servers import XML, LoopbackServer, http
 from tests.drills.audit import AuditResult
 from tests.drills.edges.buyers import SETTLE_S, Buyers
 from tests.drills.environment import Environment, sandbox_settings
@@ -45,15 +42,14 @@ ANSWERS = {
 }
 
 
-@dataclass
-class Gateway:
+class Gateway(LoopbackServer):
     """Passes requests on to a sandbox; `answer` replaces what comes back while it is set."""
 
-    sandbox_port: int
-    port: int = 0
-    answer: bytes | None = None
+    def __init__(self, sandbox_port: int) -> None:
+        self.sandbox_port, self.answer = sandbox_port, b""
+        super().__init__(self.take)
 
-    def play(self, stream: socket.socket, request: bytes) -> bool:
+    def take(self, stream: socket.socket, request: bytes) -> bool:
         """Pass a request on over a connection of its own, whose end is the answer's."""
         head, _, body = request.partition(b"\r\n\r\n")
         with socket.create_connection(("127.0.0.1", self.sandbox_port), timeout=60) as sandbox:
@@ -64,14 +60,6 @@ class Gateway:
         return False
 
 
-@contextmanager
-def gateway(sandbox_port: int) -> Iterator[Gateway]:
-    made = Gateway(sandbox_port)
-    with serving(made.play) as server:
-        made.port = int(server.url.rpartition(":")[2])
-        yield made
-
-
 LATE_WRITE_S, LATE_SEARCH_S = 11.0, 60.0
 assert SETTLE_S < LATE_SEARCH_S
 
@@ -80,14 +68,14 @@ def gateway_answers(env: Environment, carrier: str) -> AuditResult:
     """Let a gateway answer in the carrier's place when the carrier has made the parcel: the outcome is unknown."""
     total, faults = Buyers(env), []
     unknown = f"502 {carrier.upper()}_OUTCOME_UNKNOWN"
-    with gateway(env.sandbox_port) as before, env.setting(through(before.port)), env.forking_server() as server:
+    with Gateway(env.sandbox_port) as before, env.setting(through(before.port)), env.forking_server() as server:
         port = server.port
         for status, media_type, body in ANSWERS[carrier]:
             buyers = Buyers(env, 3, carrier)
             before.answer = http(body.encode(), status, media_type)
             given = {each.outcome for each in buyers.send_all(port)}
             faults += [f"{status} {body!r} is answered as {each}" for each in given - {unknown}]
-            before.answer = None
+            before.answer = b""
             env.buy_control(port, carrier)  # its success keeps the circuit breaker closed
             total.join(buyers)
         total.settle(port)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tests.carriers.support.servers import body_of, serving
+from tests.carriers.support.servers import LoopbackServer, body_of
 
 # Paths that the receiver behaves differently at.
 HANG, SLOW, TARDY, FLOOD = "/hang", "/slow", "/tardy", "/flood"
@@ -43,7 +43,7 @@ class Delivery:
 def serve(port: int, log: Path) -> None:
     """Serve until killed."""
     output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    with serving(partial(answer, output), port=port):
+    with LoopbackServer(partial(answer, output), port=port):
         threading.Event().wait()
 
 

@@ -17,7 +17,7 @@ from labels.pdfs import storage
 from labels.pdfs.folder import LabelFolder
 from shops.contracts import clients
 from shops.models import Shop
-from tests.carriers.support.servers import LABEL, MULTIPART, always, http, serving
+from tests.carriers.support.servers import LABEL, MULTIPART, LoopbackServer, always, http
 from tests.labels.admin.pages import LABELS, decide, page_of, pdf_file, upload
 from tests.labels.conftest import assert_coded, row
 from tests.labels.factories import LabelFactory
@@ -97,7 +97,7 @@ def answer(number: str, pdf: bytes) -> bytes:
 
 def bought_from(settings: Settings, buyer: Caller, body: dict[str, Any], *answers: bytes) -> ShippingLabel:
     """Return the label of an order that beta answers so; nothing can read the PDFs."""
-    with serving(always(*answers)) as server:
+    with LoopbackServer(always(*answers)) as server:
         settings.CARRIER_ENDPOINTS = settings.CARRIER_ENDPOINTS | {"beta": {"url": server.url}}
         clients.client.cache_clear()
         response = post(buyer, body, key="k")
@@ -137,7 +137,9 @@ def test_a_customs_form_is_downloaded_beside_its_label(buyer: Caller, settings: 
 
 def test_what_came_without_a_number_is_downloaded_and_adopted(buyer: Caller, settings: Settings, staff: Client) -> None:
     body = answer(NUMBERS[0], PDFS[0]).partition(b"\r\n\r\n")[2]
-    with serving(always(http(body.replace(f'"{NUMBERS[0]}"'.encode(), b"null"), content_type=MULTIPART))) as server:
+    with LoopbackServer(
+        always(http(body.replace(f'"{NUMBERS[0]}"'.encode(), b"null"), content_type=MULTIPART))
+    ) as server:
         settings.CARRIER_ENDPOINTS = settings.CARRIER_ENDPOINTS | {"beta": {"url": server.url}}
         clients.client.cache_clear()
         assert_coded(post(buyer, order(PRODUCT["beta"])), 502, "BETA_OUTCOME_UNKNOWN")

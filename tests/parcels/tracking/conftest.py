@@ -16,7 +16,7 @@ from parcels.models import Parcel, TrackingNumber
 from parcels.tracking import limits
 from shops.contracts import clients
 from shops.models import Shop
-from tests.carriers.support.servers import http, serving
+from tests.carriers.support.servers import LoopbackServer, http
 from tests.carriers.support.tracking import ASKED_NUMBER, beta_refusal, history
 from tests.labels.factories import ContractFactory
 from tests.support.api import Caller
@@ -65,7 +65,7 @@ class Carriers:
 def carriers(transactional_db: None, settings: Settings) -> Iterator[Carriers]:
     """The carriers, with new clients, and limits that no test reaches."""
     made = Carriers()
-    with serving(made.play) as server:
+    with LoopbackServer(made.play) as server:
         settings.CARRIER_ENDPOINTS = {
             name: urls | {"tracking_url": server.url} for name, urls in settings.CARRIER_ENDPOINTS.items()
         }

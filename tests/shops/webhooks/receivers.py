@@ -4,7 +4,7 @@ import json
 import socket
 from dataclasses import dataclass
 from threading import Event
-from typing import Any, Self
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -48,7 +48,6 @@ class Receiver(LoopbackServer):
         self.released = Event()
         self.release()
         super().__init__(self.take)
-        self.port = self.url.rpartition(":")[2]
         self.url += "/hook"
 
     def hang(self) -> None:
@@ -66,12 +65,9 @@ class Receiver(LoopbackServer):
         stream.sendall(http(self.answer, self.status, "text/plain", further))
         return True
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *exc_info: object) -> None:
         self.release()
-        self.close()
+        super().__exit__(*exc_info)
 
 
 def tell_label(shop_id: str, subject: str = "label-1", *, code: str = "ALPHA_UNAVAILABLE") -> None:

@@ -20,7 +20,7 @@ from shops.webhooks.delivering import deliver_due, record
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 from shops.webhooks.sending import Outcome
 from tests.carriers.support.broken_answers import FLOODS
-from tests.carriers.support.servers import dripping, once, serving, silent
+from tests.carriers.support.servers import LoopbackServer, dripping, once, silent
 from tests.shops.webhooks.receivers import ANSWER, Receiver, make_due, secret_of, tell_label
 from tests.support.certificates import self_signed
 from tests.support.factories import ShopFactory
@@ -47,7 +47,7 @@ def fail(endpoint: WebhookEndpoint, times: int) -> None:
 
 def delivered_to(shop: Shop, play: Any, path: str = "", **options: Any) -> WebhookDelivery:
     """Deliver an event to a server that plays something; return the delivery."""
-    with serving(play, **options) as server:
+    with LoopbackServer(play, **options) as server:
         endpoints.create(shop=shop, url=server.url + path)
         tell_label(shop.id)
         deliver_due()
@@ -276,7 +276,7 @@ def test_an_endpoint_that_succeeds_and_fails_at_once_is_not_failing(endpoint: We
 
 
 def test_a_receiver_that_does_not_listen_is_tried_again(shop: Shop) -> None:
-    with serving(silent) as server:
+    with LoopbackServer(silent) as server:
         url = server.url
     endpoints.create(shop=shop, url=url)
     tell_label(shop.id)
@@ -287,7 +287,7 @@ def test_a_receiver_that_does_not_listen_is_tried_again(shop: Shop) -> None:
 def test_a_certificate_that_no_authority_signed_is_refused(shop: Shop, tmp_path: Path) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(self_signed(tmp_path / "receiver.pem"))
-    with serving(once(b"HTTP/1.1 200 OK\r\n\r\n"), tls=context) as server:
+    with LoopbackServer(once(b"HTTP/1.1 200 OK\r\n\r\n"), tls=context) as server:
         endpoints.create(shop=shop, url=server.url)
         tell_label(shop.id)
         deliver_due()
