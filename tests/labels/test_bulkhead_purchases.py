@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.db import OperationalError
@@ -94,11 +95,8 @@ def test_a_purchase_that_fails_leaves_the_bulkhead(reference: str, buyer: Caller
 def test_a_purchase_that_the_database_or_the_storage_ends_leaves_the_bulkhead(
     buyer: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(label: ShippingLabel) -> None:
-        raise OperationalError("gone")
-
     with monkeypatch.context() as patch:
-        patch.setattr(purchase, "reserve", fail)
+        patch.setattr(purchase, "reserve", Mock(side_effect=OperationalError("gone")))
         patch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", -1)
         assert post(buyer, order()).status_code == 503
     folder.write_text("no folder")
@@ -218,20 +216,15 @@ def test_a_request_that_waits_finds_what_was_stored_meanwhile(
 ) -> None:
     received(buyer, folder)
     monkeypatch.setattr("shops.contracts.bulkhead.WAIT_TIMEOUT_S", DEADLINE_S)
-    stored, store = [], storage.store
-
-    def counted(label: ShippingLabel, *args: Any) -> None:
-        stored.append(label.id)
-        store(label, *args)
-
-    monkeypatch.setattr(storage, "store", counted)
+    store = Mock(wraps=storage.store)
+    monkeypatch.setattr(storage, "store", store)
     with Gate(monkeypatch, storage, "store") as gate, elsewhere(buyer, order(), KEY) as first:
         assert gate.reached.wait(DEADLINE_S)
         with elsewhere(buyer, order(), KEY) as second:
             until(lambda: bulkhead.waiting == 1)
             gate.open.set()
             assert (first.result().status_code, second.result().status_code) == (201, 201)
-    assert len(stored) == 1
+    store.assert_called_once()
 
 
 # --- One key at once ---

@@ -1,6 +1,7 @@
 """Database outages during a purchase, simulated in one process at chosen writes."""
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
@@ -74,10 +75,7 @@ def test_a_lasting_database_outage_is_answered_with_the_known_outcome(
 def test_a_refusal_is_answered_as_it_is_though_its_row_cannot_be_read(
     buyer: Caller, outages: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(*_: object) -> None:
-        raise OperationalError("gone")
-
-    monkeypatch.setattr(outcomes, "save_failure", away)
+    monkeypatch.setattr(outcomes, "save_failure", Mock(side_effect=OperationalError("gone")))
     assert_coded(post(buyer, refused(LabelState.FAILED)), *STEPS[LabelState.FAILED])
 
 
@@ -124,24 +122,15 @@ def test_a_write_that_fails_is_made_again_on_a_new_connection(error: type[Except
 
 def test_a_database_that_stays_away_is_an_error_in_the_end(closed: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", -1)
-
-    def write() -> None:
-        raise DatabaseError("gone")
-
     with pytest.raises(DatabaseError):
-        with_db_retry(write)
+        with_db_retry(Mock(side_effect=DatabaseError("gone")))
 
 
 def test_a_fault_of_our_own_is_not_tried_again(closed: list[bool]) -> None:
-    calls: list[bool] = []
-
-    def write() -> None:
-        calls.append(True)
-        raise ZeroDivisionError
-
+    write = Mock(side_effect=ZeroDivisionError)
     with pytest.raises(ZeroDivisionError):
         with_db_retry(write)
-    assert (len(calls), closed) == (1, [])
+    assert (write.call_count, closed) == (1, [])
 
 
 @pytest.mark.real_services
@@ -149,10 +138,9 @@ def test_a_fault_of_our_own_is_not_tried_again(closed: list[bool]) -> None:
 def test_while_the_databases_disk_is_full_an_order_is_refused_at_once_and_leaves_nothing(
     buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def wait(seconds: float) -> None:
-        raise AssertionError("an order waits for the database")
-
-    monkeypatch.setattr("labels.lifecycle.db_retry.time.sleep", wait)
+    monkeypatch.setattr(
+        "labels.lifecycle.db_retry.time.sleep", Mock(side_effect=AssertionError("an order waits for the database"))
+    )
     with connection.cursor() as cursor:
         cursor.execute(
             "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "

@@ -4,6 +4,7 @@ from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import orjson
 import pytest
@@ -265,11 +266,8 @@ def test_a_run_broken_off_after_the_pdfs_is_finished_by_the_next(own: Caller, mo
     parcel_of_the_person(own.shop)
     label_of_the_person(own.shop, recipient=RECIPIENT, order_id=parcel_of_the_person(own.shop)["orderId"])
 
-    def broken(label: ShippingLabel) -> None:
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
-        patch.setattr("labels.personal_data.erasure.remainder", broken)
+        patch.setattr("labels.personal_data.erasure.remainder", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             run("own", EMAIL)
     assert Parcel.objects.filter(customer_email=EMAIL).count() == 2  # parcels come with the labels, or not at all

@@ -2,6 +2,7 @@
 
 import stat
 from pathlib import Path
+from unittest.mock import Mock
 from urllib.parse import quote
 
 import pytest
@@ -94,11 +95,8 @@ def test_a_pdf_that_can_not_be_read_now_is_an_error_to_try_again_after(buyer: Ca
 def test_an_attempt_that_fails_half_way_leaves_nothing_behind(
     buyer: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(descriptor: int) -> None:
-        raise OSError("no space left")
-
     with monkeypatch.context() as patch:
-        patch.setattr("labels.pdfs.folder.os.fsync", fail)
+        patch.setattr("labels.pdfs.folder.os.fsync", Mock(side_effect=OSError("no space left")))
         assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
     assert [path for path in folder.rglob("*") if path.is_file()] == []
     assert fetch(post(buyer, order(), key="k").json()["labelUrl"]).is_pdf

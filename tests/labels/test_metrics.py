@@ -5,13 +5,13 @@ import logging
 from collections import Counter
 from datetime import timedelta
 from itertools import product
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from prometheus_client import REGISTRY, Metric
+from prometheus_client import REGISTRY
 from pytest_django.fixtures import Settings
 
 from carriers import CARRIERS
@@ -113,10 +113,7 @@ def test_a_label_that_is_stored_and_not_recorded_so_is_counted_as_its_row_says(b
 def test_a_purchase_that_could_not_be_recorded_is_counted_as_unknown(
     buyer: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def moving(*args: Any, **facts: Any) -> None:
-        raise OperationalError("gone")
-
-    monkeypatch.setattr("labels.lifecycle.outcomes.move", moving)
+    monkeypatch.setattr("labels.lifecycle.outcomes.move", Mock(side_effect=OperationalError("gone")))
     monkeypatch.setattr("labels.lifecycle.db_retry.DB_RETRY_TIMEOUT_S", 0)
     before, unrecorded = purchases(), value("labels_unrecorded_total", carrier="alpha")
     assert post(buyer, order(), key="k").json()["code"] == "ALPHA_OUTCOME_UNKNOWN"
@@ -208,7 +205,4 @@ def test_counting_reads_two_small_indexes_to_a_bound(own: Caller, monkeypatch: p
 
 
 def test_without_a_database_the_others_figures_are_served() -> None:
-    def broken() -> list[Metric]:
-        raise RuntimeError
-
-    assert list(FromDatabase(broken).collect()) == []
+    assert list(FromDatabase(Mock(side_effect=RuntimeError)).collect()) == []

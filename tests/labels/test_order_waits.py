@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from unittest.mock import Mock
 
 import pytest
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections
@@ -109,10 +110,7 @@ def test_an_order_that_waits_in_vain_is_told_to_come_again(
 
 
 def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wait(seconds: float) -> None:
-        raise AssertionError("an order waits for the database")
-
-    monkeypatch.setattr(time, "sleep", wait)
+    monkeypatch.setattr(time, "sleep", Mock(side_effect=AssertionError("an order waits for the database")))
 
 
 @pytest.mark.usefixtures("one_at_a_time")
@@ -212,8 +210,5 @@ def test_a_reservation_whose_commit_got_no_answer_is_bought_once(
 def test_what_a_carrier_got_is_never_called_not_begun(
     proxy: SeveringProxy, buyer: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise OperationalError("gone")
-
-    monkeypatch.setattr(outcomes, "save_received", fail)
+    monkeypatch.setattr(outcomes, "save_received", Mock(side_effect=OperationalError("gone")))
     assert_coded(post(buyer, order(), key=KEY), 502, "ALPHA_OUTCOME_UNKNOWN")

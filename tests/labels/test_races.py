@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.auth.models import User
@@ -417,11 +418,7 @@ def test_a_replay_at_the_same_time_as_an_adoption_changes_nothing_of_it(
 
 def test_replays_do_not_put_off_who_merges_a_label_again(buyer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor do they end the lease of a process that asks the carrier for the PDF, or adopts."""
-
-    def unreadable(_: bytes) -> bytes:
-        raise UnreadableError("the labels cannot be merged")
-
-    monkeypatch.setattr(unmerged, "merged", unreadable)
+    monkeypatch.setattr(unmerged, "merged", Mock(side_effect=UnreadableError("the labels cannot be merged")))
     body = order(parcels=weighing(1, 2))
     assert_coded(post(buyer, body, key=KEY), 500, "LABEL_STORAGE_UNAVAILABLE")
     ShippingLabel.objects.update(leased_until=lease())

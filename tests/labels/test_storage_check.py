@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.core.files.base import ContentFile
@@ -132,12 +133,9 @@ def test_an_interrupted_attempt_to_store_is_no_difference(own: Caller, folder: P
 def test_a_process_killed_while_it_stores_leaves_no_difference(
     own: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def die(descriptor: int) -> None:
-        raise SystemExit
-
     label = LabelFactory(shop=own.shop, state="received")
     with monkeypatch.context() as patched:
-        patched.setattr("labels.pdfs.folder.os.fsync", die)
+        patched.setattr("labels.pdfs.folder.os.fsync", Mock(side_effect=SystemExit))
         patched.setattr("labels.pdfs.folder.os.unlink", lambda *_, **__: None)
         with pytest.raises(SystemExit):
             storage.store(label, PDF)

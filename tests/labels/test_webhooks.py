@@ -1,6 +1,7 @@
 """A shop's webhooks are told of its labels: once each, in the transaction of the change."""
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.db import OperationalError
@@ -61,10 +62,7 @@ def test_a_cancellation_is_told_when_it_is_done(buyer: Caller, sandbox: Sandbox)
 
 
 def test_an_event_that_cant_be_written_undoes_the_change(buyer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*args: Any) -> None:
-        raise OperationalError
-
     monkeypatch.setattr("labels.lifecycle.db_retry.DB_RETRY_TIMEOUT_S", 0)
-    monkeypatch.setattr(outbox, "write", fail)
+    monkeypatch.setattr(outbox, "write", Mock(side_effect=OperationalError))
     assert post(buyer, order()).status_code == 500
     assert row().state == LabelState.RECEIVED

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.db import InterfaceError, OperationalError, connection, connections
@@ -46,11 +47,7 @@ def statements(database: Any) -> Iterator[list[str]]:
 @contextmanager
 def gone(database: Any, error: type[Exception] = OperationalError) -> Iterator[None]:
     """Let every statement fail as if the server were down."""
-
-    def fail(*args: Any) -> None:
-        raise error("the server is gone")
-
-    with database.execute_wrapper(fail):
+    with database.execute_wrapper(Mock(side_effect=error("the server is gone"))):
         yield
 
 

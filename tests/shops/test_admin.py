@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.auth.models import Group, User
@@ -159,10 +160,7 @@ def test_tokens_are_revoked_after_a_question_and_the_log_says_by_whom(staff: Cli
 def test_a_revocation_that_can_not_be_logged_fails(staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     token, _ = AccessToken.issue(shop=shop)
 
-    def fail(*args: object) -> None:
-        raise OperationalError("gone")
-
-    monkeypatch.setattr("shops.admin.tokens.AccessTokenAdmin.log_change", fail)
+    monkeypatch.setattr("shops.admin.tokens.AccessTokenAdmin.log_change", Mock(side_effect=OperationalError("gone")))
     answer = staff.post(TOKENS, {"action": "revoke", "_selected_action": token.id, "is_confirmed": "yes"})
     assert answer.status_code == 500
     token.refresh_from_db()

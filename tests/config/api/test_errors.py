@@ -1,9 +1,9 @@
 """The one error shape, on every failure under /public/."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.db import OperationalError, connection
@@ -33,11 +33,8 @@ def debug(request: pytest.FixtureRequest, settings: Settings) -> None:
 @contextmanager
 def broken_database() -> Iterator[None]:
     """Fail every statement, with a text that says what no client must read."""
-
-    def fail(execute: Callable[..., Any], sql: str, *args: Any) -> None:
-        raise OperationalError("connection to server at 10.0.0.7 failed for user tracking, DETAIL: (a@example.com)")
-
-    with connection.execute_wrapper(fail):
+    said = "connection to server at 10.0.0.7 failed for user tracking, DETAIL: (a@example.com)"
+    with connection.execute_wrapper(Mock(side_effect=OperationalError(said))):
         yield
 
 

@@ -3,6 +3,7 @@
 import logging
 import threading
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -62,10 +63,7 @@ def test_look_ups_run_in_two_threads_and_everything_else_where_it_is_called() ->
 
 
 def test_a_look_up_that_fails_is_logged_and_answered_and_its_thread_goes_on(caplog: pytest.LogCaptureFixture) -> None:
-    def fail(protocol: Any, environ: dict[str, Any]) -> None:
-        raise RuntimeError("secret")
-
-    handle = handing_over(fail)
+    handle = handing_over(Mock(side_effect=RuntimeError("secret")))
     protocols = [Protocol() for _ in range(2 * LOOK_UP_THREADS)]
     with caplog.at_level(logging.ERROR, "service.request"):
         for protocol in protocols:

@@ -5,6 +5,7 @@ import io
 from collections.abc import Sequence
 from pkgutil import resolve_name
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.test import Client
@@ -161,11 +162,8 @@ def test_a_carrier_that_is_down_is_not_asked_again_for_the_next_contract(
 def test_the_row_is_there_before_the_call_and_open_where_no_answer_came(
     buyer: Caller, packer: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(*_: object) -> None:
-        raise SystemExit
-
     label = bought(buyer)
-    monkeypatch.setattr(making, "ask", killed)
+    monkeypatch.setattr(making, "ask", Mock(side_effect=SystemExit))
     with pytest.raises(SystemExit):
         making.make([label], asked_by="packer")
     (slip,) = slips()
@@ -176,11 +174,8 @@ def test_the_row_is_there_before_the_call_and_open_where_no_answer_came(
 def test_a_storage_that_is_down_loses_no_slip(buyer: Caller, packer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     label = bought(buyer)
 
-    def down(*_: object) -> None:
-        raise StorageError("down")
-
     with monkeypatch.context() as patched:
-        patched.setattr(storage, "write", down)
+        patched.setattr(storage, "write", Mock(side_effect=StorageError("down")))
         ask(packer, label)
         (slip,) = slips()
         assert slip.pdf is not None

@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.test import Client
@@ -168,10 +169,7 @@ def test_asking_now_keeps_what_came_for_a_storage_that_is_full(
 ) -> None:
     label = bought_unknown(buyer, "alpha", "FAULT NOLABEL")
 
-    def full(*_: Any) -> None:
-        raise StorageError("ENOSPC")
-
-    monkeypatch.setattr(storage, "store", full)
+    monkeypatch.setattr(storage, "store", Mock(side_effect=StorageError("ENOSPC")))
     assert "It is now: Received." in decide(staff, label, "ask").text
     monkeypatch.undo()
     reconcile()
@@ -194,13 +192,10 @@ def test_a_label_that_the_carrier_cannot_be_asked_about_stays_as_it_was(
 ) -> None:
     label = bought_unknown(buyer, "alpha", "FAULT HTML502")
 
-    def down(*_: Any) -> None:
-        raise StorageError("it is down")
-
     with bulkhead.enter("alpha", Service.CANCELLATION):
         assert "Too many requests wait for alpha now." in decide(staff, label, "ask").text
     with monkeypatch.context() as patched:
-        patched.setattr(recovery, "find", down)
+        patched.setattr(recovery, "find", Mock(side_effect=StorageError("it is down")))
         assert "The storage can&#x27;t be reached, and may hold the label." in decide(staff, label, "ask").text
     CarrierContract.objects.all().delete()
     assert "The shop has no alpha contract any more" in decide(staff, label, "ask").text

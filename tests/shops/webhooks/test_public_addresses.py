@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -166,10 +167,7 @@ def test_a_name_that_leads_to_an_address_that_is_not_public_is_refused(
 
 
 def test_a_name_without_an_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    def getaddrinfo(*args: Any, **kwargs: Any) -> Any:
-        raise socket.gaierror(socket.EAI_NONAME, "unknown")
-
-    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    monkeypatch.setattr(socket, "getaddrinfo", Mock(side_effect=socket.gaierror(socket.EAI_NONAME, "unknown")))
     with pytest.raises(UrlError, match="has no address"):
         check_url("https://shop.example/")
 
