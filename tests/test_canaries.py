@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import redis
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
 
 from carriers.sandbox.server import SandboxServer
@@ -45,6 +44,7 @@ from tests.support.factories import AccessTokenFactory, ShopFactory, import_parc
 from tests.support.paths import PARCELS
 from tests.support.processes import Server, environment, free_port, run_command, served
 from tests.support.programs import Process
+from tests.support.sql import execute
 from tests.support.telemetry import Receiver
 from tests.support.waiting import until
 
@@ -216,11 +216,10 @@ def test_a_server_that_logs_what_clients_write_is_found_out(shop: Shop, tmp_path
 
 def failing_insert(port: int, token: str) -> Answered:
     """Order a label that the database refuses with a text that quotes the whole row."""
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE labels_shippinglabel ADD CONSTRAINT refused CHECK (false) NOT VALID")
-        asked = posted(token, full_order("alpha-13"))
-        del asked.headers["Idempotency-Key"]  # or the refusal would count as a reused key
-        (answer,) = ask_in_turn(port, [asked])
-        cursor.execute("ALTER TABLE labels_shippinglabel DROP CONSTRAINT refused")
+    execute("ALTER TABLE labels_shippinglabel ADD CONSTRAINT refused CHECK (false) NOT VALID")
+    asked = posted(token, full_order("alpha-13"))
+    del asked.headers["Idempotency-Key"]  # or the refusal would count as a reused key
+    (answer,) = ask_in_turn(port, [asked])
+    execute("ALTER TABLE labels_shippinglabel DROP CONSTRAINT refused")
     assert answer.status == 500
     return answer

@@ -2,16 +2,13 @@
 
 from typing import Any
 
-from django.db import connection
-
 from tests.drills.forks import close_connections
+from tests.support import sql
 
 
 def execute(statement: str, values: Any = None) -> list[tuple[Any, ...]]:
     """Execute a statement; return its rows. The connection is not kept: a drill forks, and kills servers."""
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        found = cursor.fetchall() if cursor.description else []
+    found = sql.execute(statement, values)
     close_connections()
     return found
 

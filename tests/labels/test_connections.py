@@ -16,6 +16,7 @@ from shops.contracts import clients
 from tests.labels.conftest import Sandbox, row
 from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller
+from tests.support.sql import value
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 ORDERED_FROM = {product_code: carrier_code for carrier_code, product_code in PRODUCT.items()}
@@ -62,10 +63,7 @@ def test_a_purchase_holds_none_once_a_call_is_long(product_code: str, buyer: Cal
 
 def server_process() -> int:
     """The server's process that this thread is connected to."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_backend_pid()")
-        found: int = cursor.fetchone()[0]
-    return found
+    return int(value("SELECT pg_backend_pid()"))
 
 
 @pytest.mark.real_services

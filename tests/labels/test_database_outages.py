@@ -4,7 +4,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db import DatabaseError, InterfaceError, OperationalError
 
 from carriers.products import PRODUCTS
 from labels.lifecycle import db_retry, outcomes, states
@@ -19,6 +19,7 @@ from tests.labels.interruptions import assert_bought
 from tests.labels.orders import PRODUCT, order, post
 from tests.labels.test_metrics import value
 from tests.support.api import Caller, Clock
+from tests.support.sql import execute
 
 STEPS = {
     LabelState.RECEIVED: (502, "ALPHA_OUTCOME_UNKNOWN"),
@@ -141,17 +142,15 @@ def test_while_the_databases_disk_is_full_an_order_is_refused_at_once_and_leaves
     monkeypatch.setattr(
         "labels.lifecycle.db_retry.time.sleep", Mock(side_effect=AssertionError("an order waits for the database"))
     )
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
-            "$$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full'; END $$;"
-            "CREATE TRIGGER full_disk BEFORE INSERT ON labels_shippinglabel EXECUTE FUNCTION refuse()"
-        )
+    execute(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full'; END $$;"
+        "CREATE TRIGGER full_disk BEFORE INSERT ON labels_shippinglabel EXECUTE FUNCTION refuse()"
+    )
     try:
         response = post(buyer, order(), key="k")
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute("DROP FUNCTION refuse CASCADE")
+        execute("DROP FUNCTION refuse CASCADE")
     assert (response.status_code, response.json()["message"]) == (503, ORDERS_HELD_UP.message)
     assert sandbox.calls() == 0
     reasons = [vars(each)["reason"] for each in caplog.records if each.message == "order held up"]

@@ -32,6 +32,7 @@ from tests.shops.commands import run_here
 from tests.support.api import Caller
 from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, import_parcel
 from tests.support.paths import SHIPMENTS
+from tests.support.sql import execute, use_indexes
 from tests.support.threads import Elsewhere
 
 EMAIL = "Canary.Person@example.com"
@@ -381,8 +382,6 @@ def test_an_earlier_address_is_looked_for_among_the_few_parcels_that_have_one(ow
         import_parcel(own.shop, orderId=str(number), previousEmails=[EMAIL] if number == 7 else [])
     with CaptureQueriesContext(connection) as captured:
         assert len(erasure.parcels_of("own", EMAIL)) == 1
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("ANALYZE parcels_parcel")  # the statistics choose the index: not those of an earlier test
-        cursor.execute(f"EXPLAIN {captured.captured_queries[1]['sql']}")
-        assert "parcel_previous_emails" in str(cursor.fetchall())
+    use_indexes()
+    execute("ANALYZE parcels_parcel")  # the statistics choose the index: not those of an earlier test
+    assert "parcel_previous_emails" in str(execute(f"EXPLAIN {captured.captured_queries[1]['sql']}"))

@@ -23,6 +23,7 @@ from tests.support.api import Caller, client, forget
 from tests.support.factories import import_parcel
 from tests.support.paths import SHIPMENTS
 from tests.support.services import data_folder
+from tests.support.sql import value
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.real_services
@@ -45,9 +46,7 @@ def backed_up_to(folder: Path) -> Iterator[None]:
 
 
 def ask(query: str) -> str:
-    with connection.cursor() as cursor:
-        cursor.execute(query)
-        return str(cursor.fetchone()[0])
+    return str(value(query))
 
 
 @contextmanager

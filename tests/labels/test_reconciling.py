@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 from pytest_django.fixtures import Settings
 
 from carriers.errors import OutcomeUnknown
@@ -30,6 +29,7 @@ from tests.labels.interruptions import (
 )
 from tests.labels.orders import order, post, weighing
 from tests.support.api import Caller
+from tests.support.sql import use_indexes
 from tests.support.threads import in_threads
 
 
@@ -192,10 +192,7 @@ def test_the_oldest_is_taken_up_first(own: Caller, caplog: pytest.LogCaptureFixt
 def test_what_is_interrupted_is_found_along_an_index(own: Caller) -> None:
     for days in range(3):
         LabelFactory(shop=own.shop, days_ago=days, state="failed")
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("SET LOCAL enable_bitmapscan = off")
-        cursor.execute("SET LOCAL enable_sort = off")  # of a handful of rows, a sort may cost as little
+    use_indexes(sort=False)  # of a handful of rows, a sort may cost as little
     plan = ShippingLabel.objects.interrupted().order_by("leased_until").values_list("id", flat=True).explain()
     assert "Index Scan using label_interrupted" in plan
     assert "Sort" not in plan

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
-from django.db import connection
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
@@ -26,6 +25,7 @@ from tests.support.api import Caller, assert_error, client
 from tests.support.factories import AccessTokenFactory
 from tests.support.paths import SHIPMENTS
 from tests.support.processes import run_command
+from tests.support.sql import use_indexes
 from tests.support.threads import in_threads
 
 GENERATED, FAILED = LabelState.GENERATED, LabelState.FAILED
@@ -279,10 +279,7 @@ def test_runs_at_once_do_everything_once(own: Caller, transactional_db: None) ->
     ],
 )
 def test_what_is_old_is_found_along_an_index(index: str, rows_kept: dict[str, Any], own: Caller) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("SET LOCAL enable_bitmapscan = off")
-        cursor.execute("SET LOCAL enable_sort = off")  # of a few rows a sort costs nothing
+    use_indexes(sort=False)  # of a few rows a sort costs nothing
     kept_rows = ShippingLabel.objects.filter(finished_at__lt=timezone.now(), **rows_kept).order_by("finished_at")
     plan = kept_rows[:500].explain()
     assert f"Index Scan using {index}" in plan

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from threading import Barrier, Event
 
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 
 from labels.lifecycle.states import Event as LabelEvent
 from labels.lifecycle.states import move
@@ -15,17 +15,11 @@ from tests.labels.factories import LabelFactory
 from tests.parcels.lines import line, many
 from tests.support.api import Caller
 from tests.support.factories import import_lines
+from tests.support.sql import WAITING, value
 from tests.support.threads import Threads
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 pytestmark = pytest.mark.real_services
-
-
-def somebody_waits() -> bool:
-    """Return True if another connection waits for a lock of this one's."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-        return bool(cursor.fetchone()[0])
 
 
 @pytest.mark.parametrize("is_strict", [True, False])
@@ -49,7 +43,7 @@ def test_the_first_to_commit_gets_the_id(
             import_lines(own.shop, [line(id="contested", trackingId="N1", orderNumber="#own")])
             second = pool.submit(import_second)
             written.set()
-            until(somebody_waits)  # it found no owner, and is writing
+            until(lambda: value(WAITING))  # it found no owner, and is writing
             transaction.set_rollback(not commits)
         count = second.result(WAIT_TIMEOUT_S)
     if commits:

@@ -19,6 +19,7 @@ from parcels.tracking.timeline import recompute
 from shops.webhooks.models import WebhookEvent
 from tests.support.api import Caller
 from tests.support.factories import ParcelLineFactory, import_lines, import_parcel
+from tests.support.sql import WAITING, value
 from tests.support.threads import Threads
 from tests.support.tracking import number_of, record
 from tests.support.waiting import WAIT_TIMEOUT_S, until
@@ -207,11 +208,6 @@ def test_imports_and_answers_at_the_same_time_make_one_story_each(transactional_
 def test_two_imports_of_one_new_parcel_at_once_keep_the_newer_status(transactional_db: None, own: Caller) -> None:
     is_written = Event()
 
-    def waits() -> bool:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-            return bool(cursor.fetchone()[0])
-
     def second() -> None:
         is_written.wait(WAIT_TIMEOUT_S)
         imported(own, S.IN_TRANSIT, 9)
@@ -221,7 +217,7 @@ def test_two_imports_of_one_new_parcel_at_once_keep_the_newer_status(transaction
             imported(own, S.DELIVERED, 2)
             running = pool.submit(second)
             is_written.set()
-            until(waits)
+            until(lambda: value(WAITING))
         running.result(WAIT_TIMEOUT_S)
     assert status_of(own) == "DELIVERED"
 

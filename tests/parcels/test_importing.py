@@ -21,6 +21,7 @@ from tests.parcels.lines import line, many, refused, skipped, snapshot
 from tests.support.api import Caller
 from tests.support.factories import PUBLIC_FIELDS, Json, ParcelLineFactory, ShopFactory, import_lines, import_parcel
 from tests.support.paths import PARCELS
+from tests.support.sql import execute
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -136,8 +137,7 @@ def test_a_batch_may_have_more_numbers_than_a_statement_takes_values(own: Caller
         for n, numbers in enumerate([f"N{n}-{m}" for m in range(count)] for n in range(500))
     ]
     assert import_lines(own.shop, lines) == 500
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")  # as the database does by itself, but not within a test's transaction
+    execute("ANALYZE")  # as the database does by itself, but not within a test's transaction
     assert import_lines(own.shop, lines) == 500
     assert own.look_up(f"N499-{count - 1}").json()["id"] == "P499"
 

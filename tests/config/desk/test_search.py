@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
 
 from labels.models import ShippingLabel
@@ -18,6 +17,7 @@ from tests.support.api import Response, logged_in
 from tests.support.cases import in_one_test
 from tests.support.desk import FRENCH
 from tests.support.factories import DestinationFactory, import_parcel
+from tests.support.sql import use_indexes
 
 SEARCH = "/admin/search/"
 PARCEL, LABEL = "/admin/parcels/parcel/{}/change/", "/admin/labels/shippinglabel/{}/change/"
@@ -217,11 +217,9 @@ def test_an_import_and_an_erasure_change_what_is_found(staff: Client, shop: Shop
     assert find(staff, "moreau").status_code == 302
 
 
+@pytest.mark.real_services
 def test_recipients_are_found_along_an_index(shop: Shop) -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("SQLite scans")
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
+    use_indexes()
     for rows, index in (
         (Parcel.objects.all(), "parcel_search_words"),
         (ShippingLabel.objects.all(), "label_search_words"),

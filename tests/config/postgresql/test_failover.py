@@ -17,6 +17,7 @@ from tests.support.http import call
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.processes import served
 from tests.support.proxies import Proxy, postgresql_target
+from tests.support.sql import configure
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.real_services, pytest.mark.django_db(transaction=True)]
@@ -147,15 +148,11 @@ def test_without_the_primary_the_replica_decides_about_a_token(
 
 def test_a_look_up_does_not_wait_for_a_synchronous_standby(world: World, own: Caller, parcel: dict[str, Any]) -> None:
     logged = len(world.log.read_text())
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
-        cursor.execute("SELECT pg_reload_conf()")
+    configure("SET synchronous_standby_names = 'nobody'")
     try:
         status, _, duration_s = world.look_up(own, parcel["trackingId"])
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute("ALTER SYSTEM RESET synchronous_standby_names")
-            cursor.execute("SELECT pg_reload_conf()")
+        configure("RESET synchronous_standby_names")
     assert (status, duration_s < BOUND_S) == (200, True)
     assert "last use not recorded" not in world.log.read_text()[logged:]
     assert AccessToken.objects.get(shop=own.shop).last_used_at is not None

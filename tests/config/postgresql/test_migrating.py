@@ -7,17 +7,11 @@ from django.db import OperationalError, connection, models, transaction
 from config.postgresql import base
 from shops.models import Shop
 from tests.support.processes import environment
+from tests.support.sql import execute, value
 
 pytestmark = [pytest.mark.real_services, pytest.mark.django_db(transaction=True)]
 NAME = models.CharField(max_length=10, null=True)
 NAME.set_attributes_from_name("another")
-
-
-def lock_timeout() -> str:
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW lock_timeout")
-        value: str = cursor.fetchone()[0]
-    return value
 
 
 def test_it_gives_up_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,12 +27,11 @@ def test_it_gives_up_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_an_operators_own_limit_stays_and_nothing_else_is_limited() -> None:
     with connection.schema_editor(atomic=False):
-        assert lock_timeout() == "0"
+        assert value("SHOW lock_timeout") == "0"
     with connection.schema_editor(atomic=True):
-        assert lock_timeout() == "5s"
-    assert lock_timeout() == "0"
+        assert value("SHOW lock_timeout") == "5s"
+    assert value("SHOW lock_timeout") == "0"
     with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL lock_timeout = '1min'")
+        execute("SET LOCAL lock_timeout = '1min'")
         with connection.schema_editor(atomic=True):
-            assert lock_timeout() == "1min"
+            assert value("SHOW lock_timeout") == "1min"

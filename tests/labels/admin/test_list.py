@@ -20,6 +20,7 @@ from tests.support.api import logged_in, query_count
 from tests.support.cases import in_one_test
 from tests.support.desk import FRENCH
 from tests.support.factories import AccessTokenFactory, ShopFactory
+from tests.support.sql import execute, use_indexes
 
 
 def test_the_list_shows_every_attempt_the_newest_first(staff: Client, shop: Shop) -> None:
@@ -84,11 +85,9 @@ def test_any_text_can_be_searched_for(staff: Client, shop: Shop, text: str) -> N
     assert not staff.get(LABELS, {"q": text}).context["cl"].result_list
 
 
+@pytest.mark.real_services
 def test_a_tracking_number_is_found_along_the_index(shop: Shop) -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("only PostgreSQL has an index into a list")
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
+    use_indexes()
     plan = ShippingLabel.objects.order_by().with_tracking_number("6A1111", "6a1111").explain()
     assert plan.count("label_tracking_numbers") == 2
 
@@ -214,6 +213,7 @@ def test_the_list_counts_no_further_than_it_pages(staff: Client, shop: Shop, mon
     assert "there are more" in answer.text
 
 
+@pytest.mark.real_services
 @pytest.mark.parametrize(
     ("query", "index"),
     [
@@ -223,15 +223,9 @@ def test_the_list_counts_no_further_than_it_pages(staff: Client, shop: Shop, mon
     ],
 )
 def test_a_filter_reads_its_index(staff: Client, query: dict[str, str], index: str) -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("SQLite has another planner")
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        with CaptureQueriesContext(connection) as captured:
-            listed(staff, **query)
-        (value,) = query.values()
-        counts = [
-            asked["sql"] for asked in captured if "COUNT(*) FROM (" in asked["sql"] and f"'{value}'" in asked["sql"]
-        ]
-        cursor.execute(f"EXPLAIN {counts[0]}")
-        assert index in str(cursor.fetchall())
+    use_indexes()
+    with CaptureQueriesContext(connection) as captured:
+        listed(staff, **query)
+    (value,) = query.values()
+    counts = [asked["sql"] for asked in captured if "COUNT(*) FROM (" in asked["sql"] and f"'{value}'" in asked["sql"]]
+    assert index in str(execute(f"EXPLAIN {counts[0]}"))

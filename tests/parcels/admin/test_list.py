@@ -26,6 +26,7 @@ from tests.support.factories import (
     import_parcel,
     promise,
 )
+from tests.support.sql import execute, use_indexes, value
 
 
 def test_one_box_finds_by_number_order_email_and_id(staff: Client, shop: Shop) -> None:
@@ -169,6 +170,7 @@ def test_the_list_counts_rows_only_to_its_cap(staff: Client, shop: Shop, monkeyp
 ODD_CARRIERS = ["alpha", "beta", "gamma"]
 
 
+@pytest.mark.real_services
 @pytest.mark.parametrize(
     ("query", "index"),
     [
@@ -180,39 +182,32 @@ ODD_CARRIERS = ["alpha", "beta", "gamma"]
     ],
 )
 def test_a_filter_reads_its_index(staff: Client, shop: Shop, query: dict[str, str], index: str) -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("SQLite has another planner")
     usual = [{"carrierCode": carrier, "lastStatus": "DELIVERED"} for carrier in ("alpha", "beta") * 100]
     odd = [{"carrierCode": carrier, "lastStatus": status} for carrier in ODD_CARRIERS for status in (None, "EXCEPTION")]
     import_lines(shop, [orjson.dumps(ParcelLineFactory(**fields)) for fields in usual + odd])
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE parcels_parcel; SET LOCAL enable_seqscan = off")
-        with CaptureQueriesContext(connection) as captured:
-            listed(staff, **query)
-        (count,) = [asked["sql"] for asked in captured if 'COUNT(*) FROM (SELECT "parcels_parcel"' in asked["sql"]]
-        cursor.execute(f"EXPLAIN {count}")
-        assert re.search(index, str(cursor.fetchall()))
+    execute("ANALYZE parcels_parcel")
+    use_indexes()
+    with CaptureQueriesContext(connection) as captured:
+        listed(staff, **query)
+    (count,) = [asked["sql"] for asked in captured if 'COUNT(*) FROM (SELECT "parcels_parcel"' in asked["sql"]]
+    assert re.search(index, str(execute(f"EXPLAIN {count}")))
 
 
+@pytest.mark.real_services
 def test_a_search_in_another_case_reads_its_indexes(staff: Client, shop: Shop) -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("SQLite has another planner")
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
+    use_indexes()
     plan = SEARCH.whole("web_77a").explain()
     for index in ("parcel_order_number_cases", "parcel_order_cases", "parcel_id_cases"):
         assert index in plan
 
 
+@pytest.mark.real_services
 def test_few_rows_are_sorted_and_not_looked_for_in_the_order_of_all(staff: Client, shop: Shop) -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("SQLite has another planner")
     made = [
         import_parcel(shop, carrierCode="alpha", lastStatus="EXCEPTION", createdAt=NOON_MS + number)["id"]
         for number in range(3)
     ]
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
+    use_indexes()
     rows = staff.get(PARCELS, {"carrier": "alpha", "status": "EXCEPTION"}).context["cl"].result_list
     assert [row.pk for row in rows] == made[::-1]
     assert "parcel_newest" not in rows.explain()
@@ -236,14 +231,11 @@ def test_an_empty_list_is_looked_for_once(staff: Client, shop: Shop) -> None:
     assert len([asked for asked in captured if "maximumDeliveryDate" in asked["sql"]]) == 1
 
 
+@pytest.mark.real_services
 def test_a_filter_is_planned_for_its_values_however_often_it_is_used(staff: Client, shop: Shop) -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("SQLite prepares no statements")
     for _ in range(3):
         listed(staff, status="EXCEPTION")
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%SELECT COUNT(*) FROM (%'")
-        assert cursor.fetchone() == (0,)
+    assert value("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%SELECT COUNT(*) FROM (%'") == 0
 
 
 def test_a_lists_headers_are_made_once_not_for_each_row(staff: Client, shop: Shop) -> None:

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import orjson
 import pytest
-from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -18,6 +17,7 @@ from shops.staff.panels import Tile
 from tests.support.api import logged_in
 from tests.support.desk import undrawn
 from tests.support.factories import EventFactory, ParcelLineFactory, ShopFactory, import_lines, promise
+from tests.support.sql import use_indexes
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_sidebar")]
 SEEDS = [pytest.param(0, marks=pytest.mark.real_services), pytest.param(1, marks=pytest.mark.any_database)]
@@ -142,6 +142,5 @@ def test_late_on_time_and_silent_are_as_counted_by_hand(seed: int) -> None:
 @pytest.mark.real_services
 def test_parcels_past_their_promise_are_found_along_their_index() -> None:
     overdue = Parcel.objects.filter(is_overdue(timezone.now()))
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
+    use_indexes()
     assert "parcel_promised" in overdue.order_by().explain()

@@ -27,6 +27,7 @@ from tests.labels.factories import ContractFactory
 from tests.parcels.tracking.conftest import OUTAGE, Carriers, follow, forget_clients, make_due, status
 from tests.support.api import Caller
 from tests.support.factories import ShopFactory
+from tests.support.sql import value
 from tests.support.threads import in_threads
 from tests.support.tracking import number_of
 from tests.support.waiting import WAIT_TIMEOUT_S, until
@@ -92,25 +93,18 @@ def test_a_limit_bounds_a_pass(carriers: Carriers, shop: Shop) -> None:
 def test_no_connection_to_the_database_is_open_during_a_call(carriers: Carriers, shop: Shop) -> None:
     calls = []
 
-    def open_others() -> int:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-                " AND backend_type = 'client backend' AND pid <> pg_backend_pid() AND NOT pid = ANY(%s)",
-                [known],
-            )
-            (found,) = cursor.fetchone()
-        return int(found)
+    others = (
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+        " AND backend_type = 'client backend' AND pid <> pg_backend_pid() AND NOT pid = ANY(%s)"
+    )
 
     def count() -> None:
         # A backend whose connection was closed ends a moment later, and the other number's call may just begin.
-        until(lambda: open_others() == 0)
+        until(lambda: value(others, [known]) == 0)
         calls.append("without a connection")
         connection.close()
 
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_backend_pid()")
-        known = [cursor.fetchone()[0]]  # the test's own
+    known = [value("SELECT pg_backend_pid()")]  # the test's own
     follow(shop, "N1", trackingNumbers=["N1", "N2"])
     carriers.before = count
     run()

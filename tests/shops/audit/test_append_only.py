@@ -12,6 +12,7 @@ from pytest_django.fixtures import Settings
 
 from shops.staff.audit.models import Action, AuditEntry, Channel
 from shops.staff.audit.recording import Actor, acting, record
+from tests.support.sql import execute, value
 
 pytestmark = pytest.mark.django_db
 
@@ -31,10 +32,9 @@ def switched_off(trigger: str) -> Iterator[None]:
     if connection.vendor != "postgresql":
         yield
         return
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER TABLE shops_auditentry DISABLE TRIGGER {trigger}")
-        yield
-        cursor.execute(f"ALTER TABLE shops_auditentry ENABLE TRIGGER {trigger}")
+    execute(f"ALTER TABLE shops_auditentry DISABLE TRIGGER {trigger}")
+    yield
+    execute(f"ALTER TABLE shops_auditentry ENABLE TRIGGER {trigger}")
 
 
 def test_old_entries_are_removed_and_the_removal_is_on_record(settings: Settings) -> None:
@@ -70,15 +70,13 @@ def test_the_database_dates_an_entry_whatever_time_it_is_given(days: int) -> Non
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="nothing enforces it on SQLite")
 def test_an_entry_that_is_added_by_hand_names_the_databases_role_beside_whom_it_claims() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT session_user")
-        role = cursor.fetchone()[0]
-        for claimed in ("ada", "a" * 150):
-            forged = added(timezone.now())
-            AuditEntry.objects.bulk_create([AuditEntry(actor=claimed, channel="admin", action=Action.VIEWED)])
-            forged.refresh_from_db()
-            assert forged.actor == f"ada (by database role {role})"
-        assert AuditEntry.objects.first().actor == f"{'a' * 70} (by database role {role})"  # type: ignore[union-attr]
+    role = value("SELECT session_user")
+    for claimed in ("ada", "a" * 150):
+        forged = added(timezone.now())
+        AuditEntry.objects.bulk_create([AuditEntry(actor=claimed, channel="admin", action=Action.VIEWED)])
+        forged.refresh_from_db()
+        assert forged.actor == f"ada (by database role {role})"
+    assert AuditEntry.objects.first().actor == f"{'a' * 70} (by database role {role})"  # type: ignore[union-attr]
 
 
 def test_an_entry_has_the_actor_of_its_own_act_and_none_of_an_earlier_one() -> None:

@@ -1,0 +1,32 @@
+"""Statements that a test or a drill executes itself."""
+
+from typing import Any
+
+from django.db import connection
+
+WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"  # connections for a lock of another one
+
+
+def execute(statement: str, values: Any = None) -> list[tuple[Any, ...]]:
+    """Execute a statement; return its rows."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return cursor.fetchall() if cursor.description else []
+
+
+def value(statement: str, values: Any = None) -> Any:
+    """Execute a statement; return its only value."""
+    [[found]] = execute(statement, values)
+    return found
+
+
+def configure(change: str) -> None:
+    """Change a setting of PostgreSQL, such as ``RESET name``."""
+    execute(f"ALTER SYSTEM {change}")
+    execute("SELECT pg_reload_conf()")
+
+
+def use_indexes(*, sort: bool = True) -> None:
+    """Let PostgreSQL use indexes for a few rows too, in this transaction, and where it may not sort for their order."""
+    for plan in ("seqscan",) if sort else ("seqscan", "bitmapscan", "sort"):
+        execute(f"SET LOCAL enable_{plan} = off")
