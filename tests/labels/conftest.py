@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,6 +12,7 @@ from botocore.loaders import Loader
 from django.db import OperationalError, connection
 from pytest_django.fixtures import Settings
 
+from carriers import CARRIERS
 from carriers.base import Carrier
 from carriers.sandbox.control import read_armed_fault
 from carriers.sandbox.papers import Label
@@ -71,21 +72,8 @@ class Sandbox:
 def sandbox(sandbox_server: SandboxServer, settings: Settings) -> Iterator[Sandbox]:
     """The carriers, with new clients: their circuit breakers are closed."""
     sandbox_server.state.reset()
-    urls = sandbox_server.urls
-    settings.CARRIER_ENDPOINTS = {
-        "alpha": {
-            "url": urls["ALPHA_URL"],
-            "tracking_url": urls["ALPHA_TRACKING_URL"],
-            "points_url": urls["ALPHA_POINTS_URL"],
-            "quickcost_url": urls["ALPHA_QUICKCOST_URL"],
-        },
-        "beta": {
-            "url": urls["BETA_URL"],
-            "points_url": urls["BETA_POINTS_URL"],
-            "account_url": urls["BETA_ACCOUNT_URL"],
-            "delivery_url": urls["BETA_DELIVERY_URL"],
-        },
-    }
+    endpoints = {name: asdict(each.sandbox_endpoint(sandbox_server.url)) for name, each in CARRIERS.items()}
+    settings.CARRIER_ENDPOINTS = endpoints | {"beta": endpoints["beta"] | {"tracking_url": None}}
     clients.client.cache_clear()
     yield Sandbox(sandbox_server)
     sandbox_server.state.reset()  # ends what hangs

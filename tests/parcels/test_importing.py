@@ -3,7 +3,7 @@
 import re
 import sqlite3
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,7 +21,7 @@ from tests.parcels.lines import line, many, refused, skipped, snapshot
 from tests.support.api import Caller
 from tests.support.factories import PUBLIC_FIELDS, Json, ParcelLineFactory, ShopFactory, import_lines, import_parcel
 from tests.support.paths import PARCELS
-from tests.support.sql import execute
+from tests.support.sql import execute, statements
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -161,13 +161,7 @@ def test_only_what_differs_is_written_again(own: Caller, *, is_tracked: bool) ->
         TrackingNumber.objects.update(events=[told.as_stored()])
         import_lines(own.shop, [same])
     imported_at = Parcel.objects.get().imported_at
-    sent = []
-
-    def execute(run: Callable[..., Any], sql: str, *rest: Any) -> Any:
-        sent.append(sql)  # Django's own log is emptied by an import
-        return run(sql, *rest)
-
-    with connection.execute_wrapper(execute):
+    with statements() as sent:  # Django's own log is emptied by an import
         import_lines(own.shop, [same])
     assert not any("line_items" in sql for sql in sent if not sql.startswith("SELECT"))
     assert Parcel.objects.get().imported_at != imported_at

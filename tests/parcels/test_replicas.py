@@ -14,6 +14,7 @@ from shops.models import AccessToken
 from tests.support.api import Caller, forget
 from tests.support.factories import import_parcel
 from tests.support.paths import SHIPMENTS
+from tests.support.sql import statements
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -29,19 +30,6 @@ def replica(own: Caller) -> Iterator[Any]:
     yield second
     second.close()
     del connections[REPLICA], connections.settings[REPLICA]
-
-
-@contextmanager
-def statements(database: Any) -> Iterator[list[str]]:
-    """Collect the statements sent to a database."""
-    seen: list[str] = []
-
-    def note(execute: Any, sql: str, *args: Any) -> Any:
-        seen.append(sql)
-        return execute(sql, *args)
-
-    with database.execute_wrapper(note):
-        yield seen
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from typing import Any
 
 import orjson
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
@@ -14,6 +13,7 @@ from parcels.models import Parcel
 from shops.webhooks.models import WebhookEndpoint, WebhookEvent
 from tests.support.api import Caller
 from tests.support.factories import ParcelLineFactory, ignore, import_lines, import_parcel
+from tests.support.sql import statements
 from tests.support.tracking import record
 
 AT = 1_790_000_000_000
@@ -73,17 +73,10 @@ def test_a_carriers_answer_that_changes_the_status_is_told_once(own: Caller) -> 
 
 
 def test_an_endpoint_costs_a_batch_of_an_import_one_statement_at_most(own: Caller) -> None:
-    statements: list[str] = []
-
-    def note(execute: Any, sql: str, *args: Any) -> Any:
-        statements.append(sql)
-        return execute(sql, *args)
-
     def cost() -> int:
-        statements.clear()
-        with connection.execute_wrapper(note):
+        with statements() as sent:
             import_lines(own.shop, [orjson.dumps(ParcelLineFactory()) for _ in range(50)])
-        return len([sql for sql in statements if "SAVEPOINT" not in sql])
+        return len([sql for sql in sent if "SAVEPOINT" not in sql])
 
     without = cost()
     WebhookEndpoint.objects.create(shop=own.shop, url="https://shop.example/")

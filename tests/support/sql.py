@@ -1,5 +1,7 @@
 """Statements that a test or a drill executes itself."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.db import connection
@@ -18,6 +20,19 @@ def value(statement: str, values: Any = None) -> Any:
     """Execute a statement; return its only value."""
     [[found]] = execute(statement, values)
     return found
+
+
+@contextmanager
+def statements(database: Any = connection) -> Iterator[list[str]]:
+    """Collect the statements sent to a database while the block runs."""
+    seen: list[str] = []
+
+    def note(execute: Any, sql: str, *args: Any) -> Any:
+        seen.append(sql)
+        return execute(sql, *args)
+
+    with database.execute_wrapper(note):
+        yield seen
 
 
 def configure(change: str) -> None:
