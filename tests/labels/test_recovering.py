@@ -29,10 +29,10 @@ from tests.labels.interruptions import BETA, KEY, WAIT_S, assert_bought, buy_con
 from tests.labels.orders import PRODUCT, RECIPIENT, order, post, weighing
 from tests.labels.test_storage_check import check
 from tests.labels.urls import fetch
-from tests.models.interruptions import Elsewhere
 from tests.support.api import Caller
 from tests.support.audit import changes
 from tests.support.paths import SHIPMENTS
+from tests.support.threads import Elsewhere
 
 BODIES = [*map(order, PRODUCT.values()), order(parcels=weighing(1, 2))]
 
