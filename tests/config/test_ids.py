@@ -26,6 +26,7 @@ IDS = [
     "P_40",
     "P_23_5F",
     "gid://shopify/Fulfillment/4711",
+    "P of\ntwo lines",
 ]
 SHOPS = ["eu-west_40", "Shop_2311", "shop_5F"]
 LISTS = [
