@@ -24,7 +24,10 @@ LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "node_modules", "__pycache__
 FAULT = re.compile(r"^(?:  FAULT|E +(?:\| )*(?:AssertionError:|assert)) (.*)", re.MULTILINE)
 BUDGET = "--as-found --seed 1 --minutes 0 --stories 100 --steps 12"
 PLAYED = {name: ["-m", "tests.models", name, *BUDGET.split(), "--database"] for name in ("label", "parcel")}
-PLAYED["doubtful-commits"] = ["-m", "pytest", "-q", "tests/labels/test_doubtful_commits.py", "--services"]
+PLAYED |= {
+    name: ["-m", "pytest", "-q", f"tests/labels/test_{name}.py", "--services"]
+    for name in ("cancelling", "doubtful_commits")
+}
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ MUTANTS = [
         "labels/lifecycle/purchase.py",
         "    with suppress(IntegrityError), transaction.atomic():\n        label.save(force_insert=True)\n",
         "",
-        "doubtful-commits",
+        "doubtful_commits",
         "postgresql",
     ),
     Mutant(
@@ -210,7 +213,7 @@ MUTANTS = [
         "labels/lifecycle/cancelling.py",
         " or handed_in == set(label.tracking_numbers)",
         " or True",
-        "label",
+        "cancelling",
     ),
     Mutant(
         "a number that is known and not found is forgotten",

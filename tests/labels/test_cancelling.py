@@ -132,6 +132,20 @@ def test_of_several_parcels_those_cancelled_are_remembered(buyer: Caller, sandbo
     assert sandbox.questions() == asked + 1
 
 
+def test_a_parcel_that_is_handed_in_does_not_speak_for_one_that_may_be_cancelled(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = bought(buyer, parcels=2)
+    second = label.tracking_numbers[1]
+    sandbox.arm("closemade", operation=CANCEL, count=1)
+    cancel(label.id)
+    assert row().state == LabelState.CANCEL_UNKNOWN
+    sandbox.server.state.ledger.collected.add(("alpha", second))
+    monkeypatch.setattr("labels.lifecycle.parcels.handed_in", lambda _: {second})
+    pass_time(600)
+    assert reconcile() == {LabelState.CANCEL_UNKNOWN: 1}
+
+
 @pytest.mark.parametrize("state", NOT_BOUGHT)
 def test_a_label_that_is_not_bought_is_not_cancelled(state: LabelState, own: Caller) -> None:
     label = LabelFactory(shop=own.shop, state=state)
