@@ -11,7 +11,7 @@ from labels.models import ShippingLabel
 
 
 class OutdatedError(DecisionError):
-    """What a person read of the label before deciding is no longer so."""
+    """The label is no longer as a person read it before deciding."""
 
     def __init__(self) -> None:
         super().__init__(gettext("Nothing was changed: the label has changed since the page was read. Look again."))

@@ -58,7 +58,7 @@ def test_by_a_page_that_is_out_of_date_nothing_is_saved(staff: Client, shop: Sho
 
 
 def read_of(staff: Client, page: str) -> str:
-    """What the form of a page says that it shows."""
+    """Read the digest of the values that the form of a page shows."""
     found = re.search(r'name="seen" value="(\w+)"', staff.get(page).text)
     assert found
     return found[1]

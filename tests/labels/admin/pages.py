@@ -40,7 +40,7 @@ def decide(staff: Client, label: ShippingLabel, decision: str, **data: Any) -> R
 
 
 def seen(page: str) -> list[str]:
-    """What the forms of a page say that it shows of labels."""
+    """Find the digests of the labels that the forms of a page were made of."""
     return re.findall(r'name="seen" value="(\w+)"', page)
 
 
