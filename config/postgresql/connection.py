@@ -4,7 +4,8 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -24,6 +25,18 @@ class AnswerTimeout:
     """The longest wait for an answer, shared by the connections that a thread opens; None waits for ever."""
 
     seconds: float | None = None
+
+
+class Pipeline(psycopg.Pipeline):
+    """A pipeline that ends with a sync alone, after which the server bounds the wait in a transaction as usual.
+
+    A flush request after the sync would end that: ``idle_in_transaction_session_timeout`` counts from a sync's answer
+    to the next message.
+    """
+
+    def _fetch_gen(self, *, flush: bool) -> Generator[Any, Any, None]:
+        is_synced = None in self.result_queue
+        yield from super()._fetch_gen(flush=flush and not is_synced)
 
 
 class Connection(psycopg.Connection[Any]):
@@ -74,6 +87,12 @@ class Connection(psycopg.Connection[Any]):
         if result.status not in {ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK}:
             raise errors.error_from_result(result)
         return result
+
+    @contextmanager
+    def pipeline(self) -> Iterator[psycopg.Pipeline]:
+        self._pipeline = self._pipeline or Pipeline(self)
+        with super().pipeline() as pipeline:
+            yield pipeline
 
     def wait_for_answer(self, timeout_s: float) -> None:
         """Raise psycopg.OperationalError, and close, unless the server answers in time."""

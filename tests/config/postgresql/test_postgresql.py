@@ -192,6 +192,22 @@ def test_a_servers_statement_is_ended_by_the_database(
     assert value(connection, "SHOW idle_in_transaction_session_timeout") == "2s"
 
 
+def test_the_database_ends_a_transaction_whose_client_stops_after_a_pipeline(
+    servers: list[Server], connect: Connect
+) -> None:
+    """A purchase holds the lock of its shop's numbers there."""
+    connection = connect(servers[0], is_serving=True)
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN")
+        cursor.execute("SET idle_in_transaction_session_timeout = '10ms'")
+        assert connection.connection
+        with connection.connection.pipeline():
+            cursor.execute("SELECT pg_backend_pid()")
+        (pid,) = cursor.fetchone()
+    other = connect(servers[0])
+    until(lambda: value(other, f"SELECT count(*) FROM pg_stat_activity WHERE pid = {pid}") == 0)
+
+
 @pytest.mark.parametrize("is_serving", [True, False])
 def test_the_database_too_notices_soon_that_a_host_is_gone(
     is_serving: bool, servers: list[Server], connect: Connect
