@@ -8,7 +8,7 @@ from django.utils import timezone
 from tests.drills.audit import AuditResult
 from tests.drills.edges.carriers import gateway_answers, late_search, late_writer
 from tests.drills.edges.database import database_away, lost_row, severed
-from tests.drills.edges.hosts import SKEW_MINUTES, frozen, reconciler_frozen, skewed_clock, unread_log
+from tests.drills.edges.hosts import SKEW_MINUTES, frozen, frozen_at_random, reconciler_frozen, skewed_clock, unread_log
 from tests.drills.environment import Environment
 from tests.support.http import call
 
@@ -24,6 +24,7 @@ ACTS: dict[str, Act] = {
     "gateway-beta": lambda env: gateway_answers(env, "beta"),
     "frozen": frozen,
     "frozen-behind": lambda env: frozen(env, -SKEW_MINUTES),
+    "frozen-at-random": frozen_at_random,
     "reconciler-frozen": reconciler_frozen,
     "log-unread": unread_log,
     "search-late": late_search,
@@ -33,7 +34,7 @@ ACTS: dict[str, Act] = {
 }
 # SQLite's clock is its host's.
 OF_CLOCKS = {"buyer-behind", "buyer-ahead", "reconciler-behind", "reconciler-ahead", "frozen-behind"}
-ONLY_POSTGRESQL = {*OF_CLOCKS, "commits-severed", "database-away"}
+ONLY_POSTGRESQL = {*OF_CLOCKS, "frozen-at-random", "commits-severed", "database-away"}
 
 
 def is_possible(name: str, database: str) -> bool:

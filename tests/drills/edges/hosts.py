@@ -2,11 +2,13 @@
 
 import fcntl
 import os
+import random
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
-from signal import SIGCONT
+from functools import partial
+from signal import SIGCONT, SIGSTOP
 
 from tests.drills.audit import AuditResult
 from tests.drills.edges.buyers import RECONCILE_WAIT_S, Buyers
@@ -24,6 +26,7 @@ SLOW = [
 ]
 # Points of a purchase at which its process is frozen until another one has settled what it left.
 FREEZE_POINTS = ("reserve-after", "call-allowed", "call-before", "call-half-sent")
+RANDOM_PROCESSES, RANDOM_THREADS, RANDOM_ORDERS = 5, 8, 32
 LOG_TIMEOUT_S = 20.0
 
 
@@ -64,6 +67,29 @@ def frozen(env: Environment, clock_off_minutes: int = 0) -> AuditResult:
             signal_all(mortal.pid, SIGCONT)
         everyone.settle(other, seconds=3)
         return everyone.audited_in_flight(other)
+
+
+def frozen_at_random(env: Environment) -> AuditResult:
+    """Freeze processes that serve as in production, each at a random moment of its purchases, as `frozen` does."""
+    acts = [Buyers(env, RANDOM_ORDERS, "alpha") for _ in range(RANDOM_PROCESSES)]
+    with ExitStack() as stack:
+        other = stack.enter_context(env.forking_server()).port
+        mortals = [stack.enter_context(env.served(threads=RANDOM_THREADS)) for _ in acts]
+        for buyers, mortal in zip(acts, mortals, strict=True):
+            env.buy_control(mortal.port)  # the first request takes long
+            stack.enter_context(buyers.asking(mortal.port))
+            until(partial(has_answers, buyers, random.randrange(RANDOM_ORDERS)))
+            signal_all(mortal.pid, SIGSTOP)
+        everyone = Buyers(env).join(*acts)
+        everyone.settle(other)
+        for mortal in mortals:
+            signal_all(mortal.pid, SIGCONT)
+        everyone.settle(other, seconds=3)
+        return everyone.asked_and_audited(other)
+
+
+def has_answers(buyers: Buyers, count: int) -> bool:
+    return len(buyers.seen) >= count
 
 
 def reconciler_frozen(env: Environment) -> AuditResult:
