@@ -189,6 +189,10 @@ def _validate_options(violations: Violations, order: Order) -> None:
         is_insured = order.code in INSURED and order.country not in NOT_INSURED
         violations.require(is_insured, NOT_INSURABLE, "insuranceValue: not here")
         violations.require(0 < cents <= most_cents, NOT_INSURABLE, f"insuranceValue, of at most {most_cents} cents")
+    is_possible = order.code == "DOS" or not order.parcel.get("disabledDeliveryBlockingCode")
+    violations.require(is_possible, WRONG_OPTION, "disabledDeliveryBlockingCode, of DOS only")
+    is_odd = order.code == "HD" and order.parcel.get("nonMachinable", False)
+    violations.require(not is_odd, WRONG_OPTION, "nonMachinable, false with HD")
     # The local post alone goes to the Canaries, Ceuta and Melilla; elsewhere it is a choice of DOS to some countries.
     network = order.service.get("reseauPostal")
     if order.country == "ES" and is_outside_union("ES", order.addressee.get("zipCode", "")):

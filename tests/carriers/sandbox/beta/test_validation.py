@@ -93,6 +93,9 @@ NO_KEY: Changes = {"contractNumber": GONE, "password": GONE}
         ("30026", {f"{SERVICE}.reseauPostal": 1}),
         ("30026", {**beta_to("DE", "10115"), f"{SERVICE}.reseauPostal": 2}),
         ("30026", {**beta_to("PT", "1100-200"), f"{SERVICE}.reseauPostal": 1}),
+        ("30026", {"letter.parcel.disabledDeliveryBlockingCode": "1"}),
+        ("30026", {"letter.parcel.disabledDeliveryBlockingCode": "2", **DOS}),
+        ("30026", {**PICKUP, "letter.parcel.nonMachinable": True}),
         ("30008", {"contractNumber": "NEW123456"}),
         ("30008", {"contractNumber": "CHILD1"}),
         ("30008", fields(ACCOUNT_NUMBER="12 34")),
@@ -151,6 +154,8 @@ def test_a_broken_rule_is_refused_by_code(sandbox: SandboxServer, code: str, cha
         # What the pages name and no label here needs.
         {"letter.parcel.nonMachinable": True, f"{ADDRESSEE}.doorCode1": "12B45", f"{ADDRESSEE}.doorCode2": "C" * 8},
         {"letter.parcel.disabledDeliveryBlockingCode": "1", f"{ADDRESSEE}.intercom": "x" * 30, **DOS},
+        {"letter.parcel.disabledDeliveryBlockingCode": "", **DOS},
+        {**PICKUP, "letter.parcel.nonMachinable": False},
         fields(PRINT_CUSTOMER_LABEL="1", CUSTOMER_LABEL="ORDER 1001", CUSER_INFO_TEXT="spring"),
         fields(EORI_ADRESSEE="FR12345678901234"),
         fields(EORI_ADDRESSEE="FR12345678901234"),
