@@ -47,6 +47,8 @@ ALPHA = CREDENTIALS["alpha"]
         (33, "invalid data: idRelais", "pickupPointCode", "invalid data: pickupPointCode"),
         (33, "invalid data: customerZipCode", "originAddress.zip", "invalid data: originAddress.zip"),
         (31, "empty value: content1", "customs", "empty value: customs"),
+        *((31, f"empty value: content{rank}", "customs", "empty value: customs") for rank in range(2, 6)),
+        (33, "invalid data: insuredValue", "insuredValue", "a value is malformed"),
         (34, "not a number", "", "give a number"),
         (
             33,
