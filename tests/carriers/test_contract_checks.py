@@ -247,6 +247,7 @@ def test_betas_refusals_of_every_sample_have_their_class(serve: Serve, answer: b
 FACTS = {
     "contractType": "FACILITE",
     "statutHD": True,
+    "statutTunnelCommande": False,
     "hazmatCategories": ["A", "B"],
     "siteDepotList": [{"codeRegate": "690470", "libellepfc": "LYON PFC"}, {"codeRegate": "750001"}],
     "cgv": {"accepted": False},
@@ -277,6 +278,7 @@ def test_betas_account_is_described_in_words(serve: Serve, credentials: Credenti
         "Contract": "FACILITE",
         "Kind of account": "new: its own parent, with a password",
         "Pickup points": "yes",
+        "Day of delivery": "no",
         "Hazardous categories": "A, B",
         "General terms accepted": "no",
         "Deposit sites": "LYON PFC, 750001",
