@@ -124,7 +124,7 @@ class Alpha(Carrier):
         """Return the PDF of all parcels of a reservation; a parcel's own number finds none."""
         mode = alpha_message.LABEL_MODES[label_format]
         fields = (("numberSearch", reservation_number), ("mode", mode), *contract(credentials))
-        body = soap.query(FETCH, SHIPPING_NAMESPACE, fields)
+        body = soap.envelope(FETCH, SHIPPING_NAMESPACE, fields)
         request = query(FETCH, self._endpoint.url, body, Redactor(credentials))
         return self._ask(
             request, credentials, lambda answer: pdf_of(success_of(answer), "skybill"), service=Service.REPRINTS
@@ -159,7 +159,7 @@ class Alpha(Carrier):
         unanswered_error: type[CarrierError] = CarrierUnavailable,
     ) -> T:
         fields = (*contract(credentials), ("language", LANGUAGE), *asked)
-        body = soap.query(operation, TRACKING_NAMESPACE, fields)
+        body = soap.envelope(operation, TRACKING_NAMESPACE, fields)
         request = query(operation, self._url("tracking_url"), body, Redactor(credentials), unanswered_error)
         return self._ask(request, credentials, read, deadline, service=Service.CANCELLATION)
 

@@ -5,7 +5,6 @@ from datetime import datetime
 from decimal import ROUND_UP, Decimal
 from itertools import chain
 from typing import Any, Final
-from xml.etree.ElementTree import Element
 
 from carriers import itinerary
 from carriers.alpha import parties
@@ -54,39 +53,37 @@ def purchase(shipment: Shipment, credentials: Credentials, point: PickupPoint | 
     count = len(shipment.packages)
     parts = all_of(
         lambda: _senders(shipment.sender),
-        lambda: [_element("recipientValue", _recipient(shipment, product, point))],
-        lambda: [_element("refValue", fields) for fields in _references(shipment, product, point)],
-        lambda: [_element("skybillValue", fields) for fields in _parcels(shipment, product)],
+        lambda: [_structure("recipientValue", _recipient(shipment, product, point))],
+        lambda: [_structure("refValue", fields) for fields in _references(shipment, product, point)],
+        lambda: [_structure("skybillValue", fields) for fields in _parcels(shipment, product)],
     )
     if point and not sells(route_of(shipment, product, shipment.packages[0]).carrier_code, point):
         problem = "is a locker, which the product does not go to; let the customer choose another one"
         raise PickupPointRejected(CARRIER, problem, field=FIELD)
     mode = LABEL_MODES[shipment.label_format]
-    whole = [
-        _element("headerValue", [account_number, ("idEmit", ISSUER), ("identWebPro", "")], keep_empty=True),
+    whole: soap.Content = (
+        ("headerValue", (account_number, ("idEmit", ISSUER), ("identWebPro", ""))),
         *chain.from_iterable(parts),
-        _element("skybillParamsValue", [("duplicata", "N"), ("mode", mode), ("withReservation", "2")]),
-        soap.leaf(*password),
-        soap.leaf("modeRetour", RETURN_MODE),
-        soap.leaf("numberOfParcel", str(count)),
-        soap.leaf("version", VERSION),
-        soap.leaf("multiParcel", "Y" if count > 1 else "N"),
-    ]
+        ("skybillParamsValue", (("duplicata", "N"), ("mode", mode), ("withReservation", "2"))),
+        password,
+        ("modeRetour", RETURN_MODE),
+        ("numberOfParcel", str(count)),
+        ("version", VERSION),
+        ("multiParcel", "Y" if count > 1 else "N"),
+    )
     return soap.envelope(PURCHASE, SHIPPING_NAMESPACE, whole)
 
 
-def _element(name: str, fields: Fields, *, keep_empty: bool = False) -> Element:
-    """Return a structure, without its empty children but a phone: a missing one is sent empty."""
-    element = Element(name)
-    element.extend([soap.leaf(*field) for field in fields if field[1] or keep_empty or field[0].endswith("Phone")])
-    return element
+def _structure(name: str, fields: Fields) -> tuple[str, Fields]:
+    """Return a structure without its empty fields but a phone: a missing one is sent empty."""
+    return name, [field for field in fields if field[1] or field[0].endswith("Phone")]
 
 
-def _senders(party: Party) -> list[Element]:
+def _senders(party: Party) -> list[tuple[str, Fields]]:
     values = parties.sender(party)
     return [
-        _element("shipperValue", parties.in_order("shipper", {**values, "Type": PROFESSIONAL})),
-        _element("customerValue", [*parties.in_order("customer", values), ("printAsSender", "N")]),
+        _structure("shipperValue", parties.in_order("shipper", {**values, "Type": PROFESSIONAL})),
+        _structure("customerValue", [*parties.in_order("customer", values), ("printAsSender", "N")]),
     ]
 
 

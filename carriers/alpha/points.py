@@ -62,7 +62,7 @@ def look_up(code: str, country_code: str, credentials: Credentials) -> bytes:
     if operation == LOOK_UP_ABROAD:
         country = _OVERSEAS.get(country_code, country_code)
         fields += [("countryCode", country), ("language", LANGUAGE), ("version", VERSION)]
-    return soap.query(operation, POINTS_NAMESPACE, fields)
+    return soap.envelope(operation, POINTS_NAMESPACE, fields)
 
 
 def read_point(answer: Answer, *, code: str, country_code: str) -> PickupPoint:
@@ -110,7 +110,7 @@ def search(query: PointQuery, credentials: Credentials) -> bytes:
         ("holidayTolerant", "1"),
         *([("language", LANGUAGE), ("version", VERSION)] if is_abroad else []),
     ]
-    return soap.query(operation, POINTS_NAMESPACE, fields)
+    return soap.envelope(operation, POINTS_NAMESPACE, fields)
 
 
 def _text(text: str, parameter: str, length: int, check: Callable[[str, CarrierField], str] = fitting) -> str:

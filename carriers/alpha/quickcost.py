@@ -47,7 +47,7 @@ def products_message(
         ("type", GOODS),
         ("weight", f"{weight_kg:f}"),
     )
-    return soap.query(PRODUCTS_SOLD, NAMESPACE, fields)
+    return soap.envelope(PRODUCTS_SOLD, NAMESPACE, fields)
 
 
 def _way(sender: Party, recipient: Party) -> tuple[tuple[str, str], ...]:
@@ -110,7 +110,7 @@ def delivery_message(shipment: Shipment, point: PickupPoint | None) -> bytes | N
         ("service", SATURDAY if is_saturday else WEEKDAYS),
         ("shippingDate", f"{day.isoformat()}T12:00:00"),
     )
-    return soap.query(DELIVERY, NAMESPACE, fields)
+    return soap.envelope(DELIVERY, NAMESPACE, fields)
 
 
 def read_day(answer: Answer) -> date:

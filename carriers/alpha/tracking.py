@@ -81,7 +81,7 @@ class AlphaTracker(Tracker):
         number = clean_number(tracking_number)
         if not number:
             return TrackingAnswer(tracking_number, is_known=False)
-        body = soap.query(TRACK, TRACKING_NAMESPACE, [("language", LANGUAGE), ("skybillNumber", number)])
+        body = soap.envelope(TRACK, TRACKING_NAMESPACE, [("language", LANGUAGE), ("skybillNumber", number)])
         request = query(TRACK, self._url, body, Redactor(Credentials()))
         return self._ask(request, credentials, partial(_read, number=number, asked=tracking_number))
 

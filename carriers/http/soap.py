@@ -20,6 +20,7 @@ _DECLARED: Final = re.compile(rb"""<\?xml[^>]*?\bencoding\s*=\s*["']([\w.-]{1,40
 _DECLARATION: Final = b"<?xml version='1.0' encoding='utf-8'?>\n"
 
 register_namespace("soap", SOAP_NAMESPACE)
+Content = Iterable[tuple[str, "str | Content"]]  # of an element: texts and structures by their names, in order
 
 
 class _BoundedBuilder(TreeBuilder):
@@ -72,25 +73,22 @@ def is_true(element: Element, name: str, *, otherwise: bool = False) -> bool:
     return {"true": True, "1": True, "false": False, "0": False}.get(text(element, name).lower(), otherwise)
 
 
-def leaf(name: str, value: str) -> Element:
-    """Return an element that holds text."""
-    element = Element(name)
-    element.text = value
-    return element
-
-
-def envelope(operation: str, namespace: str, parts: list[Element]) -> bytes:
+def envelope(operation: str, namespace: str, content: Content) -> bytes:
     """Return a SOAP message; only the operation's element is in the service's namespace."""
     root = Element(f"{{{SOAP_NAMESPACE}}}Envelope")
     body = SubElement(root, f"{{{SOAP_NAMESPACE}}}Body")
-    SubElement(body, f"{{{namespace}}}{operation}").extend(parts)
+    _fill(SubElement(body, f"{{{namespace}}}{operation}"), content)
     # Written as bytes, each piece would go through an encoder of its own.
     return _DECLARATION + tostring(root, encoding="unicode").encode(errors="xmlcharrefreplace")
 
 
-def query(operation: str, namespace: str, fields: Iterable[tuple[str, str]]) -> bytes:
-    """Return a SOAP message whose operation has texts alone."""
-    return envelope(operation, namespace, [leaf(*field) for field in fields])
+def _fill(element: Element, content: Content) -> None:
+    for name, value in content:
+        child = SubElement(element, name)
+        if isinstance(value, str):
+            child.text = value
+        else:
+            _fill(child, value)
 
 
 def body_of(document: bytes) -> Element:
