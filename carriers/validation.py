@@ -8,7 +8,7 @@ import phonenumbers
 from phonenumbers import PhoneNumber, PhoneNumberType
 
 from carriers.errors import Rejected, RequestRejected
-from carriers.shipment import Party, Shipment
+from carriers.shipment import Shipment
 from carriers.text import CarrierField, fitting
 
 SENDER: Final = "originAddress"
@@ -52,13 +52,6 @@ def references_of(
         return fitting(spell(own or shipment.reference, field), field)
 
     return all_of(*(partial(printed, index, package.reference) for index, package in enumerate(shipment.packages)))
-
-
-def phone_of(party: Party, field: CarrierField) -> str:
-    """Return the party's phone, E.164 or an empty string, if the carrier's field has room for it."""
-    if len(party.phone) > field.max_length:
-        raise field.error(f"is longer than the {field.max_length} characters that {field.carrier} takes")
-    return party.phone
 
 
 def is_french_mobile(e164: str) -> bool:

@@ -8,7 +8,7 @@ from carriers.errors import AddressRejected, CredentialsRejected, PickupPointRej
 from carriers.pickup_points import FIELD
 from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint
 from carriers.text import CarrierField, fitting, joined, present, required, to_ascii, wrapped
-from carriers.validation import RECIPIENT, SENDER, all_of, is_mobile, phone_of, phone_spaced
+from carriers.validation import RECIPIENT, SENDER, all_of, is_mobile, phone_spaced
 
 SHAPE: Final = CredentialsShape(
     re.compile(r"[0-9]{8}"),
@@ -163,21 +163,12 @@ def _lines(party: Party, path: str) -> tuple[str, str]:
 def _contact(party: Party, path: str, *, is_phone_required: bool = False, is_relay_europe: bool = False) -> Values:
     """Return the e-mail address and the phone number: a mobile in the mobile's field, any other or none in the phone's.
 
-    Relays abroad require a phone number.
+    It is E.164, of Relais Europe `+<country> <number>`. Relays abroad require one.
     """
-    phone_field = CarrierField(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected)
-    phone = _phone(party, phone_field, is_relay_europe=is_relay_europe)
-    if is_phone_required and not phone:
-        raise phone_field.error("is required by the product")
-    return {"Email": party.email, "MobilePhone" if is_mobile(party.phone) else "Phone": phone}
-
-
-def _phone(party: Party, field: CarrierField, *, is_relay_europe: bool) -> str:
-    """Return the phone in the form that the carrier is sent: E.164, of Relais Europe `+<country> <number>`."""
-    phone = phone_of(party, field)
-    if not (phone and is_relay_europe):
-        return phone
-    spaced = phone_spaced(phone)
-    if not spaced:
+    field = CarrierField(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected)
+    phone = phone_spaced(party.phone) if party.phone and is_relay_europe else party.phone
+    if party.phone and not phone:
         raise field.error("is not a number of any country")
-    return fitting(spaced, field)
+    if is_phone_required and not phone:
+        raise field.error("is required by the product")
+    return {"Email": party.email, "MobilePhone" if is_mobile(party.phone) else "Phone": fitting(phone, field)}

@@ -10,7 +10,7 @@ from anyascii import anyascii
 from carriers.errors import CarrierError, CredentialsRejected, RequestRejected
 from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint
 from carriers.text import CarrierField, fitting, joined, present, required, to_latin, visible, wrapped
-from carriers.validation import RECIPIENT, SENDER, all_of, is_french_mobile, is_mobile, is_number_in_use, phone_of
+from carriers.validation import RECIPIENT, SENDER, all_of, is_french_mobile, is_mobile, is_number_in_use
 
 CARRIER: Final = "beta"
 FIRST_NAME_LENGTH: Final = 29
@@ -89,7 +89,9 @@ def _numbers(party: Party, path: str, reason: str, *, is_notice: bool) -> Mappin
     Where `is_notice`, a message has to reach it. Raises the field's error.
     """
     field = CarrierField(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected)
-    phone, is_only = phone_of(party, field), party.country_code in MOBILE_ONLY
+    phone, is_only = party.phone, party.country_code in MOBILE_ONLY
+    if len(phone) > PHONE_LENGTH:
+        raise field.error(f"is longer than the {PHONE_LENGTH} characters that {CARRIER} takes")
     # At a French address only French mobiles count as mobile.
     is_of_kind = is_french_mobile if party.country_code == "FR" else is_mobile
     is_in_mobiles = len(phone) >= SHORTEST_MOBILE and (is_only or is_of_kind(phone))
