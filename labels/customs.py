@@ -2,8 +2,6 @@
 
 # ruff: noqa: N815 - the public names are camelCase
 
-from typing import Any
-
 from shops.api.serializer_fields import (
     AmountField,
     BooleanField,
@@ -33,7 +31,7 @@ class CustomsItemSerializer(ObjectSerializer):
 
 
 class CustomsSerializer(ObjectSerializer):
-    """The customs declaration of a whole order; amounts are kept as decimal text, which is exact."""
+    """The customs declaration of a whole order."""
 
     items = CustomsItemSerializer(  # type: ignore[call-arg]  # the array's
         many=True,
@@ -52,11 +50,3 @@ class CustomsSerializer(ObjectSerializer):
     )
     dutiesPaidBySender = BooleanField(required=False, default=False)
     comments = StringField(required=False, default="", max_length=200)
-
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
-        values = super().to_internal_value(data)
-        cost = values["shippingCost"]
-        items = [
-            item | {"unitValue": str(item["unitValue"]), "weight": str(item["weight"])} for item in values["items"]
-        ]
-        return values | {"items": items, "shippingCost": None if cost is None else str(cost)}

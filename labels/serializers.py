@@ -2,10 +2,10 @@
 
 # ruff: noqa: N815 - the public names are camelCase
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
+from math import ceil
 from typing import Any
 
 from rest_framework import serializers
@@ -83,10 +83,13 @@ class LabelOrderSerializer(ObjectSerializer):
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         values = super().to_internal_value(data)
         parcels = values.pop("parcels")
+        sides = [[ceil(Decimal(parcel[side])) if side in parcel else None for side in SIDES] for parcel in parcels]
+        references = [parcel.get("reference", "") for parcel in parcels]
         return values | {
-            "weights_kg": [str(parcel["weight"]) for parcel in parcels],  # decimal text, which is exact
-            "sides_cm": sides_cm(parcels),
-            "parcel_references": references(parcels),
+            "weights_kg": [parcel["weight"] for parcel in parcels],
+            # Empty where no parcel has any.
+            "sides_cm": sides if any(map(any, sides)) else [],
+            "parcel_references": references if any(references) else [],
         }
 
     def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
@@ -128,25 +131,10 @@ def ignored_header(
     not_needed = order_table.ignored(facts)
 
     def is_needed(path: str, value: Any) -> bool:
-        return path not in not_needed and not (is_of_symbols(value) and order_table.is_of_words(path, facts))
+        is_of_symbols = isinstance(value, str) and not value.isspace() and not any(map(str.isalnum, value))
+        return path not in not_needed and not (is_of_symbols and order_table.is_of_words(path, facts))
 
     return request_body.ignored_header(body, READER, is_needed)
-
-
-def is_of_symbols(value: Any) -> bool:
-    return isinstance(value, str) and not value.isspace() and not any(map(str.isalnum, value))
-
-
-def sides_cm(parcels: list[dict[str, float]]) -> list[list[int | None]]:
-    """Round each parcel's sides up; return nothing where no parcel has any."""
-    sides = [[math.ceil(parcel[side]) if side in parcel else None for side in SIDES] for parcel in parcels]
-    return sides if any(any(of_parcel) for of_parcel in sides) else []
-
-
-def references(parcels: list[dict[str, Any]]) -> list[str]:
-    """Return each parcel's own reference; nothing where no parcel has one."""
-    own = [parcel.get("reference", "") for parcel in parcels]
-    return own if any(own) else []
 
 
 def as_number(value: Decimal) -> int | float:

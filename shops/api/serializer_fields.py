@@ -131,17 +131,17 @@ class NumberField(StrictField):
 
 
 class AmountField(NumberField):
-    """A JSON number above 0 and at most `max_value`, of a unit."""
+    """A JSON number above 0 and at most `max_value`, of a unit; read as decimal text, which is exact."""
 
     def __init__(self, *, max_value: int, unit: str, **kwargs: Any) -> None:
         super().__init__(max_value=max_value, **kwargs)
         self.unit = unit
 
-    def to_internal_value(self, data: Any) -> int | float:
-        number: int | float = StrictField.to_internal_value(self, data)
+    def to_internal_value(self, data: Any) -> str:
+        number = StrictField.to_internal_value(self, data)
         if not 0 < number <= self.max_value:
             raise serializers.ValidationError(f"must be above 0 and at most {self.max_value} {self.unit}.")
-        return number
+        return str(number)
 
 
 class CentsField(AmountField):
@@ -151,7 +151,7 @@ class CentsField(AmountField):
         super().__init__(unit="euros", **kwargs)
 
     def to_internal_value(self, data: Any) -> Any:
-        euros = Decimal(str(super().to_internal_value(data)))
+        euros = Decimal(super().to_internal_value(data))
         if euros != round(euros, 2):
             raise serializers.ValidationError("must have at most two decimals.")
         return euros
