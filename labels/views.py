@@ -20,7 +20,7 @@ from labels.idempotency import IdempotencyKey, digest, read_key
 from labels.lifecycle import cancelling, purchase
 from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, held_up, is_away
 from labels.lifecycle.errors import LabelError, NotCancelledError, StorageUnavailableError
-from labels.models import LabelState, ShippingLabel
+from labels.models import STORED, LabelState, ShippingLabel
 from labels.order_rules import crosses_border, place
 from labels.pdfs import storage
 from labels.serializers import cancellation_answer, ignored_header, label_answer, listed_answer, read_order
@@ -122,7 +122,7 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
     def cancel(self, request: Request, label_id: str) -> Response:
         """Cancel a label, or answer as before for one that is cancelled or about to be; a body is not read."""
         read_query(request)
-        labels = ShippingLabel.objects.for_shop(str(request.user.pk)).cancellable().defer("pdf")
+        labels = ShippingLabel.objects.for_shop(str(request.user.pk)).filter(state__in=STORED).defer("pdf")
         label = found(labels, label_id, LABEL_NOT_FOUND)
         before = label.state
         with acting(Actor(cast("AccessToken", request.auth).id, Channel.API)):

@@ -62,10 +62,6 @@ class ShippingLabelQuerySet(ForShop):
     def generated(self) -> Self:
         return self.filter(state=LabelState.GENERATED)
 
-    def cancellable(self) -> Self:
-        """Labels that a shop may cancel, and those that are cancelled or about to be."""
-        return self.filter(state__in=(LabelState.GENERATED, *IN_CANCELLATION, LabelState.CANCELLED))
-
     def free(self) -> Self:
         """Labels that no process works on."""
         return self.filter(leased_until__lt=clock.Now())

@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import groupby
 
 from labels.ids import id_prefix, id_time
-from labels.models import STORED, LabelState, ShippingLabel
+from labels.models import LabelState, ShippingLabel
 from labels.pdfs import recovery, storage
 
 BATCH_SIZE = 1_000
@@ -56,7 +56,7 @@ def compare(labels: Iterable[ShippingLabel], names: set[str]) -> Iterator[Differ
     for label in labels:
         if is_kept(label) and label.pdf_key not in names:
             yield from without_pdf(label.id)
-        elif may_be_kept(label):
+        elif label.has_pdf:
             names.discard(label.pdf_key)
     for name in sorted(names):
         yield from without_label(name)
@@ -64,11 +64,6 @@ def compare(labels: Iterable[ShippingLabel], names: set[str]) -> Iterator[Differ
 
 def is_kept(label: ShippingLabel) -> bool:
     return label.state == LabelState.GENERATED and label.pdf_removed_at is None
-
-
-def may_be_kept(label: ShippingLabel) -> bool:
-    """Tell if a PDF is no surprise: a cancelled label's is of no use to the shop, and is kept until its age."""
-    return label.state == LabelState.RECEIVED or (label.state in STORED and label.pdf_removed_at is None)
 
 
 def without_pdf(label_id: str) -> Iterator[Difference]:
@@ -82,7 +77,7 @@ def without_label(name: str) -> Iterator[Difference]:
     """Look once more at a name in the storage that no label has."""
     match = LABELS_NAME.search(name)
     label = ShippingLabel.objects.only(*FIELDS).filter(id=match[1]).first() if match else None
-    is_expected = label is not None and label.pdf_key == name and may_be_kept(label)
+    is_expected = label is not None and label.pdf_key == name and label.has_pdf
     if is_expected or not storage.is_stored(name):
         return
     if label is None or name not in (label.pdf_key, recovery.facts_key(label)):
