@@ -4,7 +4,7 @@ import errno
 import logging
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
@@ -50,17 +50,14 @@ def deadline(timeout_s: float | None = None) -> Deadline:
 
 
 @contextmanager
-def reached(ends: Deadline | None = None) -> Iterator[None]:
-    """Raise StorageError for what fails in the block, or is not over in time (default: STORAGE_TIMEOUT_S)."""
-    with listed(), within(ends or deadline()):
-        yield
+def reached(ends: Deadline | None = None, *, is_listing: bool = False) -> Iterator[None]:
+    """Raise StorageError for what fails in the block, or is not over in time (default: STORAGE_TIMEOUT_S).
 
-
-@contextmanager
-def listed() -> Iterator[None]:
-    """Raise StorageError for what fails in the block; each of its many requests has a deadline of its own."""
+    Of a listing each of its many requests has a deadline of its own.
+    """
     try:
-        yield
+        with nullcontext() if is_listing else within(ends or deadline()):
+            yield
     except pdfs().failures as error:  # asked for when one is raised: boto3 takes long to load
         raise StorageError(reason(error)) from error
 
@@ -87,11 +84,6 @@ def write(name: str, content: bytes, ends: Deadline | None = None) -> None:
         pdfs().write(name, content)
 
 
-def remove(label: ShippingLabel) -> None:
-    """Remove a label's PDF if there is one. Raise StorageError."""
-    delete(label.pdf_key)
-
-
 def delete(name: str) -> None:
     """Remove a file if there is one of this name. Raise StorageError."""
     with reached():
@@ -106,7 +98,7 @@ def is_stored(name: str) -> bool:
 
 def months(root: str = ROOT) -> list[str]:
     """Return the months that have PDFs or other files, such as ``2026/11``, in their order. Raise StorageError."""
-    with listed():
+    with reached(is_listing=True):
         years = pdfs().listdir(root)[0]
         return sorted(f"{year}/{month}" for year in years for month in pdfs().listdir(f"{root}/{year}")[0])
 
@@ -118,7 +110,7 @@ def names(month: str) -> set[str]:
 
 def entries(folder: str) -> list[tuple[str, datetime]]:
     """Return the names of all files below a folder, with the times that they were written at. Raise StorageError."""
-    with listed():
+    with reached(is_listing=True):
         return list(pdfs().entries(folder))
 
 

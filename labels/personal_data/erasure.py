@@ -70,7 +70,7 @@ def remove_pdf(label: ShippingLabel) -> int:
     Raise StorageError. Return 1, or 0 where another process recorded it meanwhile.
     """
     making.remove_pdfs(label)
-    storage.remove(label)
+    storage.delete(label.pdf_key)
     removed = ShippingLabel.objects.filter(id=label.id, pdf_removed_at=None).update(pdf_removed_at=clock.now())
     making.remove_pdfs(label)  # of slips that were asked for before that
     return removed

@@ -119,7 +119,7 @@ def test_an_interrupted_attempt_leaves_a_partial_file_that_goes_with_the_pdf(buy
     own, another = (folder / "partial" / f"{label_id}.pdf.a1b2c3d4" for label_id in (row().id, "0RCRUGWGBZDJINQ"))
     for path in (own, another):
         path.write_bytes(PDF)
-    storage.remove(row())
+    storage.delete(row().pdf_key)
     assert list(folder.rglob("*.pdf*")) == [another]
 
 

@@ -159,7 +159,7 @@ def test_a_row_that_knows_more_than_its_receipt_stays(buyer: Caller) -> None:
 def test_a_pdf_that_is_lost_too_is_fetched_from_alpha(buyer: Caller, sandbox: Sandbox) -> None:
     restore = moment()
     post(buyer, order(), key=KEY)
-    storage.remove(row())
+    storage.delete(row().pdf_key)
     restore()
     assert recover() == ["1 labels put back: unknown", "1 labels reconciled"]
     assert recover() == ["0 labels reconciled"]

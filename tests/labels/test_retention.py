@@ -156,12 +156,12 @@ import os, signal
 from config import retention
 from django.core.management import call_command
 from labels.pdfs import storage
-remove, numbers = storage.remove, iter(range(1, 7))
-def remove_and_die(label):
-    remove(label)
+delete, numbers = storage.delete, iter(range(1, 7))
+def delete_and_die(name):
+    delete(name)
     if next(numbers) == 6:
         os.kill(os.getpid(), signal.SIGKILL)
-storage.remove = remove_and_die
+storage.delete = delete_and_die
 retention.BATCH_SIZE = 5
 call_command("apply_retention")
 """

@@ -62,7 +62,7 @@ def test_a_cancelled_labels_pdf_is_no_difference(state: LabelState, own: Caller)
 def test_each_kind_of_difference_is_told(kept: str, own: Caller) -> None:
     well = LabelFactory(shop=own.shop)
     lost, unknown, late, restored = (LabelFactory(shop=own.shop) for _ in range(4))
-    storage.remove(lost)
+    storage.delete(lost.pdf_key)
     change(unknown, pdf_removed_at=timezone.now())
     change(late, state=LabelState.UNKNOWN)
     ShippingLabel.objects.filter(id=restored.id).delete()
@@ -88,7 +88,7 @@ def change(label: ShippingLabel, **fields: Any) -> None:
 def test_every_month_is_looked_at_or_those_from_one_on(kept: str, own: Caller) -> None:
     rows = [made_in(month, own) for month in ("2025-01", "2025-12", "2026-01", "2026-03")]
     for label in rows[::2]:
-        storage.remove(label)
+        storage.delete(label.pdf_key)
     ShippingLabel.objects.filter(id__in=[rows[1].id, rows[3].id]).delete()
     every = [
         f"no PDF: {rows[0].id} of shop own, label_generated",
@@ -104,7 +104,7 @@ def test_every_month_is_looked_at_or_those_from_one_on(kept: str, own: Caller) -
 def test_labels_are_read_in_batches_and_without_what_is_large(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage_check, "BATCH_SIZE", 2)
     labels = [LabelFactory(shop=own.shop) for _ in range(5)]
-    storage.remove(labels[4])
+    storage.delete(labels[4].pdf_key)
     with CaptureQueriesContext(connection) as captured:
         lines, _ = check()
     assert lines == [f"no PDF: {labels[4].id} of shop own, label_generated"]
@@ -119,7 +119,7 @@ def test_what_is_bought_or_removed_meanwhile_is_no_difference(own: Caller, monke
     listed = storage.names(f"{timezone.now():%Y/%m}")
     monkeypatch.setattr(storage, "names", lambda month: set(listed))
     LabelFactory(shop=own.shop)
-    storage.remove(gone)
+    storage.delete(gone.pdf_key)
     change(gone, pdf_removed_at=timezone.now())
     assert check() == ([], "")
 
@@ -169,7 +169,7 @@ def test_a_storage_that_is_down_is_one_line(own: Caller, settings: Settings, mon
 def test_a_difference_is_an_exit_code_for_a_scheduler(own: Caller, transactional_db: None, folder: Path) -> None:
     assert run_here("check_labels", "--since", THIS_MONTH) == (0, "", "")
     label = LabelFactory(shop=own.shop)
-    storage.remove(label)
+    storage.delete(label.pdf_key)
     code, out, err = run_here("check_labels", "--since", THIS_MONTH)
     assert (code, out) == (1, f"no PDF: {label.id} of shop own, label_generated\n")
     assert err == "CommandError: 1 no PDF\n"

@@ -82,7 +82,7 @@ def test_nothing_is_printed_where_none_has_a_pdf(packer: Client, shop: Shop) -> 
 
 def test_a_pdf_that_the_storage_lost_is_named_and_nothing_is_printed(packer: Client, shop: Shop) -> None:
     lost = label(shop, "lost")
-    storage.remove(lost)
+    storage.delete(lost.pdf_key)
     answer = print_selected(packer, [label(shop, "kept"), lost])
     assert f"The PDF of {lost.id} is not in the storage" in answer.text
 
