@@ -31,12 +31,12 @@ class Redactor:
     ) -> None:
         self._values = {*credentials.values, *personal}
         self._parties = (shipment.sender, shipment.recipient) if shipment else ()
-        self._words = set(_spelled(shipment.instructions)) if shipment else set()
+        self._instructions = shipment.instructions if shipment else ""
 
     @cached_property
     def _secrets(self) -> re.Pattern[str]:
         """Compiled when a text is shown: compiling takes long, and few answers have a text to show."""
-        values = self._values.union(self._words, *map(_personal, self._parties))
+        values = self._values.union(_spelled(self._instructions), *map(_personal, self._parties))
         patterns = (_pattern(value) for value in sorted(values, key=len, reverse=True))
         return re.compile("|".join(patterns) or r"(?!)", re.IGNORECASE)
 

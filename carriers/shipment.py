@@ -140,9 +140,7 @@ class Credentials:
     @property
     def values(self) -> tuple[str, ...]:
         """All values that must never be shown."""
-        return tuple(
-            value for value in (self.account_number, self.password, self.api_key, self.parent_account_number) if value
-        )
+        return tuple(filter(None, (self.account_number, self.password, self.api_key, self.parent_account_number)))
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import re
 import string
 import textwrap
 import unicodedata
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import repeat
 from typing import Final
 
 from anyascii import anyascii
@@ -59,18 +59,16 @@ def _plain(char: str) -> str:
     return char if _FRACTION_SLASH in plain else plain
 
 
-def _spell(text: str, replaced: Mapping[str, str]) -> str:
-    return "".join([replaced[char] if char in replaced else _spelled(char) for char in text])
-
-
 @lru_cache(_MAX_REMEMBERED)
-def _spelled(char: str) -> str:
-    """Spell a character in ASCII letters: accents, ligatures, other scripts.
+def _spelled(char: str, kept: str) -> str:
+    """Spell a character, unless it is one of those `kept`, in ASCII letters: accents, ligatures, other scripts.
 
     Symbols become spaces; invisible characters and accents without a letter vanish.
     """
+    if char in kept:
+        return char
     category = unicodedata.category(char)
-    if char.isspace() or category[0] not in "LNMC" or category in ("Cn", "Co", "Cs"):
+    if char.isspace() or char in _APOSTROPHES or category[0] not in "LNMC" or category in ("Cn", "Co", "Cs"):
         return " "
     if category[0] == "C":
         return ""
@@ -80,10 +78,6 @@ def _spelled(char: str) -> str:
     if "/" in spelled:  # a fraction, kept apart from the numbers beside it
         return f" {_SYMBOLS.sub(' ', spelled)} "
     return _SYMBOLS.sub("", spelled)
-
-
-_HYPHENS_KEPT: Final = {"-": "-"} | dict.fromkeys(_APOSTROPHES, " ")
-_PUNCTUATION_KEPT: Final = dict(zip(string.punctuation, string.punctuation, strict=True))
 
 
 def _in_latin(text: str, field: CarrierField) -> str:
@@ -99,13 +93,13 @@ def to_ascii(text: str) -> str:
     numbers apart. A letter that is written in parts is spelled as one.
     """
     composed = unicodedata.normalize("NFC", text[:_MAX_COMPOSED]) + text[_MAX_COMPOSED:]
-    return " ".join(_LOOSE_HYPHENS.sub(" ", _spell(composed, _HYPHENS_KEPT)).split())
+    return " ".join(_LOOSE_HYPHENS.sub(" ", "".join(map(_spelled, composed, repeat("-")))).split())
 
 
 def to_plain(text: str, field: CarrierField) -> str:
     """Return printable ASCII: accents spelled out, quotes and dashes plain, any other symbol a space."""
     latin = _in_latin("".join(map(_plain, text.translate(_PLAIN))), field)
-    return " ".join(_spell(latin, _PUNCTUATION_KEPT).split())
+    return " ".join("".join(map(_spelled, latin, repeat(string.punctuation))).split())
 
 
 def visible(text: str) -> str:
