@@ -27,10 +27,8 @@ def facts_in(body: dict[str, Any], sender_address: dict[str, str] | None = None)
 
     Of a pickup product nothing tells where in the country its point is.
     """
-    sender, recipient = (place(body.get(name)) for name in ("originAddress", "destinationAddress"))
-    sender = sender or place(sender_address if "originAddress" not in body else None)
-    customs, product_code = body.get("customs"), body.get("productCode")
-    destination = body.get("destinationAddress")
+    destination, customs, product_code = body.get("destinationAddress"), body.get("customs"), body.get("productCode")
+    sender, recipient = place(body.get("originAddress", sender_address)), place(destination)
     product = PRODUCTS.get(product_code) if isinstance(product_code, str) else None
     if recipient and product and product.needs_pickup_point:
         recipient = replace(recipient, zip_code=ANYWHERE)
