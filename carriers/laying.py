@@ -21,7 +21,12 @@ def laid(kinds: Sequence[Kind], rooms: Sequence[int]) -> Counts | None:
 
     In their order where that does, then the heaviest first, then by a search.
     """
-    return first_fit(kinds, rooms) or heaviest_first(kinds, rooms) or Search(kinds, rooms).run()
+    if counts := first_fit(kinds, rooms):
+        return counts
+    order = sorted(range(len(kinds)), key=lambda kind: -kinds[kind][0])
+    heaviest = [kinds[kind] for kind in order]
+    counts = first_fit(heaviest, rooms) or Search(heaviest, rooms).run()
+    return counts and [[of_parcel[order.index(kind)] for kind in range(len(kinds))] for of_parcel in counts]
 
 
 def first_fit(kinds: Sequence[Kind], rooms: Sequence[int]) -> Counts | None:
@@ -46,17 +51,6 @@ def first_fit(kinds: Sequence[Kind], rooms: Sequence[int]) -> Counts | None:
     return None if empty else counts
 
 
-def heaviest_first(kinds: Sequence[Kind], rooms: Sequence[int]) -> Counts | None:
-    order = by_weight(kinds)
-    counts = first_fit([kinds[kind] for kind in order], rooms)
-    return counts and [[of_parcel[order.index(kind)] for kind in range(len(kinds))] for of_parcel in counts]
-
-
-def by_weight(kinds: Sequence[Kind]) -> list[int]:
-    """Return the kinds' indices, the heaviest first."""
-    return sorted(range(len(kinds)), key=lambda kind: -kinds[kind][0])
-
-
 @dataclass
 class Search:
     """Fills one parcel after the other, each with heavy pieces first, and gives the last one what is left.
@@ -65,7 +59,7 @@ class Search:
     the lighter kinds can still make is kept as the bits of an integer, so no branch is followed in vain.
     """
 
-    kinds: Sequence[Kind]
+    kinds: Sequence[Kind]  # the heaviest first
     rooms: Sequence[int]
     steps: int = MAX_STEPS
 
@@ -73,13 +67,10 @@ class Search:
         unit = gcd(*(weight for weight, _ in self.kinds))
         if not unit or max(self.rooms) // unit > MAX_UNITS:
             return None
-        order = by_weight(self.kinds)
-        self.weights = [self.kinds[kind][0] // unit for kind in order]
+        self.weights = [weight // unit for weight, _ in self.kinds]
         parcels = sorted(range(len(self.rooms)), key=lambda parcel: self.rooms[parcel])
-        found = self.fill([self.kinds[kind][1] for kind in order], [self.rooms[parcel] // unit for parcel in parcels])
-        return found and [
-            [found[parcels.index(p)][order.index(k)] for k in range(len(order))] for p in range(len(parcels))
-        ]
+        found = self.fill([count for _, count in self.kinds], [self.rooms[parcel] // unit for parcel in parcels])
+        return found and [found[parcels.index(parcel)] for parcel in range(len(parcels))]
 
     def fill(self, pieces: list[int], rooms: list[int]) -> Counts | None:
         """Lay these pieces into these parcels."""
