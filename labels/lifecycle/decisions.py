@@ -23,7 +23,7 @@ from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle.leases import hold, take
 from labels.lifecycle.notices import CANCELLED, CUSTOMS_FORM_MISSING, LEFT_OUT
 from labels.lifecycle.states import TRANSITIONS, Event, move
-from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
+from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel, is_free
 from labels.pdfs import unmerged
 from labels.pdfs.storage import StorageError
 from shops.contracts.addresses import party
@@ -61,15 +61,6 @@ class NoPdfError(DecisionError):
     """The carrier gave no PDF for the numbers."""
 
 
-def is_free() -> Q:
-    """Return the condition that no process works on a label."""
-    return Q(leased_until__lt=clock.Now())
-
-
-def decided(by: AbstractBaseUser) -> dict[str, Any]:
-    return {"decided_by": by.get_username(), "decided_at": clock.now(), "ask_again_at": None}
-
-
 def adopt(
     *, label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes | None, decided_by: AbstractBaseUser
 ) -> ShippingLabel:
@@ -88,7 +79,8 @@ def adopt(
             raise NotOpenError
         if not set(tracking_numbers).isdisjoint(taken.cancelled_numbers):  # since the form was read
             raise NotOpenError
-        kept = {} if pdf else kept_pdfs(taken, tracking_numbers)
+        numbers = list(filter(None, tracking_numbers))
+        kept = {} if pdf or taken.pdf is None else unmerged.of_parcels(bytes(taken.pdf), numbers)
         content = pdf or (unmerged.packed(kept) if kept else fetched(taken, tracking_numbers))
         warning = CUSTOMS_FORM_MISSING if kept and lacks_customs_form(taken, tracking_numbers, kept) else ""
         save_adoption(taken, tracking_numbers, content, decided_by, warning)
@@ -98,12 +90,6 @@ def adopt(
     with suppress(PurchaseFailedError, StorageUnavailableError):  # decided by others, or stored later
         outcomes.publish(taken)
     return taken
-
-
-def kept_pdfs(label: ShippingLabel, tracking_numbers: Sequence[str]) -> dict[str, bytes]:
-    """Return the PDFs that the row has of these parcels, if it has them all."""
-    numbers = list(filter(None, tracking_numbers))
-    return unmerged.of_parcels(bytes(label.pdf), numbers) if label.pdf is not None else {}
 
 
 def lacks_customs_form(label: ShippingLabel, tracking_numbers: Sequence[str], pdfs: Collection[str]) -> bool:
@@ -134,7 +120,6 @@ def save_adoption(
     label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes, decided_by: AbstractBaseUser, warning: str
 ) -> None:
     """Write the decision and the PDF to the row, before the storage can fail; raise NotOpenError."""
-    before, held = label.state, label.leased_until
     adopted = list(filter(None, tracking_numbers))
     facts: dict[str, Any] = {
         "tracking_numbers": adopted,
@@ -146,7 +131,6 @@ def save_adoption(
         "pdf": pdf,
         "cancel_requested_at": None,
         **outcomes.NO_ERROR,
-        **decided(decided_by),
     }
     if len(adopted) < len(label.weights_kg):
         facts |= only_parcels(label, [rank for rank, number in enumerate(tracking_numbers) if number])
@@ -154,10 +138,8 @@ def save_adoption(
         facts |= {"warnings": [warning, *facts.get("warnings", label.warnings)], "staff_notice": warning}
     if not outcomes.are_as_ordered(ShippingLabel(weights_kg=facts.get("weights_kg", label.weights_kg)), adopted):
         raise DecisionError(gettext("Nothing was changed: each parcel has a tracking number of its own."))
-    with transaction.atomic():
-        if not move(label, Event.ADOPTED, Q(leased_until=held), **facts):
-            raise NotOpenError
-        record(label, decided_by, f"Adopted {', '.join(adopted)}; it was {before}.")
+    note = f"Adopted {', '.join(adopted)}; it was {label.state}."
+    decide(label, Event.ADOPTED, decided_by, note, Q(leased_until=label.leased_until), **facts)
 
 
 def only_parcels(label: ShippingLabel, ranks: Sequence[int], warning: str = LEFT_OUT) -> dict[str, Any]:
@@ -170,12 +152,9 @@ def only_parcels(label: ShippingLabel, ranks: Sequence[int], warning: str = LEFT
 
 def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:
     """Record that no parcel was made, or that none is left, and release the purchase's key. Raise DecisionError."""
-    before = label.state
-    facts = outcomes.set_error(label, CarrierUnavailable(label.carrier_code, NOTHING_LEFT)) | decided(decided_by)
-    with transaction.atomic():
-        if not move(label, Event.MARKED_NOT_MADE, is_free(), pdf=None, **facts):
-            raise NotOpenError
-        record(label, decided_by, f"Marked as not made; it was {before}.")
+    note = f"Marked as not made; it was {label.state}."
+    error = outcomes.set_error(label, CarrierUnavailable(label.carrier_code, NOTHING_LEFT))
+    decide(label, Event.MARKED_NOT_MADE, decided_by, note, is_free(), pdf=None, **error)
 
 
 def cancel(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> ShippingLabel:
@@ -228,7 +207,16 @@ def end_cancellation(
         if lost:
             # Before its parcel is shown: an import locks in this order, too.
             parcels.release_numbers(label, lost, is_kept=True)
-        if not move(label, event, is_free(), is_seen, **decided(decided_by), **facts):
+        decide(label, event, decided_by, note, is_free(), is_seen, **facts)
+
+
+def decide(
+    label: ShippingLabel, event: Event, decided_by: AbstractBaseUser, note: str, *guards: Q, **facts: Any
+) -> None:
+    """Make the transition that a person has decided on, and record it; raise NotOpenError."""
+    facts |= {"decided_by": decided_by.get_username(), "decided_at": clock.now(), "ask_again_at": None}
+    with transaction.atomic():
+        if not move(label, event, *guards, **facts):
             raise NotOpenError
         record(label, decided_by, note)
 

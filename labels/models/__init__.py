@@ -12,6 +12,7 @@ from labels.models.label_states import (
     UNFINISHED,
     LabelState,
     ShippingLabelQuerySet,
+    is_free,
     lease,
     settle_wait,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "LabelState",
     "ShippingLabel",
     "ShippingLabelQuerySet",
+    "is_free",
     "lease",
     "settle_wait",
     "total_kg",

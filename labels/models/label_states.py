@@ -54,6 +54,11 @@ def settle_wait() -> timedelta:
     return timedelta(seconds=settings.SETTLE_WAIT_S)
 
 
+def is_free() -> Q:
+    """Return the condition that no process works on a label."""
+    return Q(leased_until__lt=clock.Now())
+
+
 class ShippingLabelQuerySet(ForShop):
     def row_of(self, label: "ShippingLabel") -> Self:
         """The label's own row, by its shop too: a database that is partitioned by shop searches one partition."""
@@ -63,8 +68,7 @@ class ShippingLabelQuerySet(ForShop):
         return self.filter(state=LabelState.GENERATED)
 
     def free(self) -> Self:
-        """Labels that no process works on."""
-        return self.filter(leased_until__lt=clock.Now())
+        return self.filter(is_free())
 
     def interrupted(self) -> Self:
         """Purchases and cancellations that are not over and were never looked at, or are to be looked at at once."""
@@ -77,7 +81,7 @@ class ShippingLabelQuerySet(ForShop):
     def needing_decision(self) -> Self:
         """Live labels that wait for a person; what costs nothing, or is only late, does so at last."""
         is_late = Q(created_at__lt=clock.Now() - settle_wait() - PERSONS_AFTER)
-        is_open = Q(state__in=OPEN) & ~Q(state=LabelState.PURCHASING, leased_until__gte=clock.Now())
+        is_open = Q(state__in=OPEN) & (~Q(state=LabelState.PURCHASING) | is_free())
         is_persons = is_open & ~Q(carrier_code__in=UNBILLED)
         is_overdue = Q(state__in=IN_CANCELLATION, cancel_requested_at__lt=clock.Now() - CANCEL_TIMEOUT)
         return self.live().filter(is_persons | is_late & (is_open | Q(state=LabelState.RECEIVED)) | is_overdue)
