@@ -23,11 +23,8 @@ from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 
 TIME_LIMIT_S = 60.0  # no further call is begun after it
+NOT_REACHED = (BulkheadFullError, CarrierUnavailable)  # the next call would not reach the carrier either
 logger = logging.getLogger("labels.slips")
-
-
-class NotReachedError(Exception):
-    """The carrier was not reached, so the next call would not reach it either."""
 
 
 def why_not(label: ShippingLabel) -> str:
@@ -57,7 +54,7 @@ def make(labels: Sequence[ShippingLabel], *, asked_by: str) -> list[DepositSlip]
         slips.append(slip)
         try:
             slips += ask(slip, batch, ends_at)
-        except NotReachedError:
+        except NOT_REACHED:
             break
         if time.monotonic() > ends_at:
             break
@@ -82,7 +79,10 @@ def batches(labels: Sequence[ShippingLabel]) -> Iterator[list[ShippingLabel]]:
 
 
 def ask(slip: DepositSlip, labels: Sequence[ShippingLabel], ends_at: float) -> list[DepositSlip]:
-    """Ask the carrier, and keep what it answers; return the refused row of the parcels that are left out, if any."""
+    """Ask the carrier, and keep what it answers; return the refused row of the parcels that are left out, if any.
+
+    Raise one of NOT_REACHED, which is kept as the others.
+    """
     if ShippingLabel.objects.filter(id__in=slip.label_ids, pdf_removed_at__isnull=False).exists():
         save_answer(slip, refusal=gettext("The PDF of one of these labels was removed meanwhile."))
         return []
@@ -91,8 +91,8 @@ def ask(slip: DepositSlip, labels: Sequence[ShippingLabel], ends_at: float) -> l
             made, wrong = ask_without_wrong(slip.tracking_numbers, talk, ends_at)
     except (NotAskedError, CarrierError) as error:
         save_answer(slip, refusal=error.sentence if isinstance(error, NotAskedError) else str(error))
-        if isinstance(error, BulkheadFullError | CarrierUnavailable):
-            raise NotReachedError from error
+        if isinstance(error, NOT_REACHED):
+            raise
         return []
     if made is None:
         save_answer(slip, refusal="\n".join(wrong.values()))
