@@ -58,13 +58,12 @@ def described(customs: Customs, describe: Callable[[str, str], str]) -> Customs:
 
     A contract's default has no path of its own.
     """
-    paths = [
-        "customs" if customs.is_for_each_parcel else f"{FIELD}[{index}].description"
-        for index in range(len(customs.items))
-    ]
-    described_at = zip(customs.items, paths, strict=True)
-    texts = all_of(*(partial(describe, item.description, path) for item, path in described_at))
-    items = (replace(item, description=text) for item, text in zip(customs.items, texts, strict=True))
+
+    def described_item(index: int, item: CustomsItem) -> CustomsItem:
+        path = "customs" if customs.is_for_each_parcel else f"{FIELD}[{index}].description"
+        return replace(item, description=describe(item.description, path))
+
+    items = all_of(*(partial(described_item, index, item) for index, item in enumerate(customs.items)))
     return replace(customs, items=tuple(items))
 
 
