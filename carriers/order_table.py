@@ -6,9 +6,7 @@ order's rules, its documents and tests read it.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from itertools import groupby
-from operator import itemgetter
+from functools import cached_property
 from typing import Final
 
 from carriers.beta.customs import DUTIES_PAID_TO
@@ -74,7 +72,7 @@ class Case:
     kept: str = ""
     refusal: str = ""
 
-    @property
+    @cached_property
     def is_ignored(self) -> bool:
         return not (self.wire or self.kept or self.refusal)
 
@@ -92,60 +90,45 @@ def described(cases: Cases) -> str:
     return "; ".join(map(str, cases)).replace(".;", ";").rstrip(".")
 
 
-@dataclass(frozen=True)
-class OrderField:
-    """A field by its JSON path, `[]` for an index, and its cases by carrier."""
+def _read() -> dict[str, dict[str, Cases]]:
+    fields: dict[str, dict[str, Cases]] = {}
+    for row in rows_of("order_fields.csv"):
+        carriers, case = (
+            fields.setdefault(row["field"], {}),
+            Case(row["when"], row["wire"], row["limit"], row["kept"], row["refusal"]),
+        )
+        carriers[row["carrier"]] = (*carriers.get(row["carrier"], ()), case)
+    return fields
 
-    path: str
-    carriers: Mapping[str, Cases]
 
-    def case(self, facts: OrderFacts) -> Case | None:
-        """Return the order's case, None while its product is not known."""
-        for case in self.carriers[facts.product.carrier] if facts.product else ():
+# By the field's JSON path, `[]` for an index, and the carrier.
+ORDER_FIELDS: Final[Mapping[str, Mapping[str, Cases]]] = _read()
+
+
+def cases_of(facts: OrderFacts) -> dict[str, Case]:
+    """Return the case of each field, by its path, of an order at its carrier; none while its product is not known."""
+    carrier, found = facts.product.carrier if facts.product else "", dict[str, Case]()
+    for path, carriers in ORDER_FIELDS.items():
+        for case in carriers.get(carrier, ()):
             if not case.when or CONDITIONS[case.when](facts):
-                return case
-        return None
-
-
-def _read() -> Iterator[OrderField]:
-    for path, rows in groupby(rows_of("order_fields.csv"), itemgetter("field")):
-        carriers: dict[str, Cases] = {}
-        for row in rows:
-            case = Case(row["when"], row["wire"], row["limit"], row["kept"], row["refusal"])
-            carriers[row["carrier"]] = (*carriers.get(row["carrier"], ()), case)
-        yield OrderField(path, carriers)
-
-
-ORDER_FIELDS: Final = tuple(_read())
+                found[path] = case
+                break
+    return found
 
 
 def refusals(facts: OrderFacts) -> Iterator[tuple[str, str]]:
     """Yield the paths of the fields that the order's carrier has no place for, each with the words of the refusal."""
-    return ((path, case.refusal) for path, case in cases_that(facts, "refusal"))
+    return ((path, case.refusal) for path, case in cases_of(facts).items() if case.refusal)
 
 
-def ignored(facts: OrderFacts) -> set[str]:
-    """Return the paths of the declared fields that are not needed for the order."""
-    return {path for path, _ in cases_that(facts, "is_ignored")}
+def needed_by(facts: OrderFacts) -> Callable[[str, object], bool]:
+    """Return the test if a field of an order is needed, by its path and its value: symbols alone are no words."""
+    cases = cases_of(facts)
+    words = _WORDS[facts.product.carrier] if facts.product else frozenset()
 
+    def is_needed(path: str, value: object) -> bool:
+        case = cases.get(path)
+        is_of_symbols = isinstance(value, str) and not value.isspace() and not any(map(str.isalnum, value))
+        return case is None or not (case.is_ignored or (case.wire and path in words and is_of_symbols))
 
-def is_of_words(path: str, facts: OrderFacts) -> bool:
-    """Tell if the text there is sent in letters and digits alone, and may be missing."""
-    if facts.product is None or path not in _WORDS.get(facts.product.carrier, ()):
-        return False
-    case = next(each for each in ORDER_FIELDS if each.path == path).case(facts)
-    return case is not None and bool(case.wire)
-
-
-def cases_that(facts: OrderFacts, what: str) -> Iterator[tuple[str, Case]]:
-    """Yield the fields with the order's case where it is a `refusal`, or `is_ignored`."""
-    for each in fields_that(facts.product.carrier, what) if facts.product else ():
-        case = each.case(facts)
-        if case and getattr(case, what):
-            yield each.path, case
-
-
-@cache
-def fields_that(carrier: str, what: str) -> list[OrderField]:
-    """Return the fields of which that is the case in some of a carrier's orders."""
-    return [each for each in ORDER_FIELDS if any(getattr(case, what) for case in each.carriers[carrier])]
+    return is_needed

@@ -128,13 +128,7 @@ def ignored_header(
     facts = facts_in(body, sender_address)
     if crosses_border is not None:
         facts = replace(facts, crosses_border=crosses_border)
-    not_needed = order_table.ignored(facts)
-
-    def is_needed(path: str, value: Any) -> bool:
-        is_of_symbols = isinstance(value, str) and not value.isspace() and not any(map(str.isalnum, value))
-        return path not in not_needed and not (is_of_symbols and order_table.is_of_words(path, facts))
-
-    return request_body.ignored_header(body, READER, is_needed)
+    return request_body.ignored_header(body, READER, order_table.needed_by(facts))
 
 
 def as_number(value: Decimal) -> int | float:

@@ -136,7 +136,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "products": products,
     "order-fields": lambda: table(
         ("field", *CARRIERS),
-        ((code(each.path), *(described(each.carriers[carrier]) for carrier in CARRIERS)) for each in ORDER_FIELDS),
+        ((code(path), *(described(cases[carrier]) for carrier in CARRIERS)) for path, cases in ORDER_FIELDS.items()),
     ),
     "codes": codes,
     "plain-errors": partial(errors, PLAIN_ERRORS.values()),

@@ -37,8 +37,8 @@ atexit.register(lambda: TALLY.write_text(json.dumps(tally)))
 # What an order's carrier has no place for, in the field table's words.
 REFUSALS = "|".join(
     re.escape(case.refusal)
-    for each in ORDER_FIELDS
-    for cases in each.carriers.values()
+    for carriers in ORDER_FIELDS.values()
+    for cases in carriers.values()
     for case in cases
     if case.refusal
 )

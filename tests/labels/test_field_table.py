@@ -9,7 +9,7 @@ from rest_framework.serializers import ListSerializer
 
 from carriers import CARRIERS, itinerary
 from carriers.beta.customs import DUTIES_PAID_TO
-from carriers.order_table import CONDITIONS, ORDER_FIELDS, Case, ignored
+from carriers.order_table import CONDITIONS, ORDER_FIELDS, Case, cases_of
 from labels.order_rules import facts_in
 from labels.serializers import READER
 from shops.api.serializer_fields import ObjectSerializer
@@ -151,30 +151,30 @@ def test_each_field_arrives_is_kept_or_is_named(carrier_code: str, buyer: Caller
         requests = [parcel.request for parcel in made if parcel]
         named = answer.headers.get("Ignored-Fields", "").split(", ")
         ignored = []
-        for each in ORDER_FIELDS:
-            case, sent = each.case(facts_in(body)), given(body, each.path)
-            if case is None or sent in ([], [""]) or (each.path.startswith("customs.") and "customs" in named):
+        for path, case in cases_of(facts_in(body)).items():
+            sent = given(body, path)
+            if sent in ([], [""]) or (path.startswith("customs.") and "customs" in named):
                 continue
-            seen.add((each.path, case))
-            expected = ON_THE_WIRE[carrier_code].get(each.path, set(map(str, sent)))
+            seen.add((path, case))
+            expected = ON_THE_WIRE[carrier_code].get(path, set(map(str, sent)))
             if case.wire:
-                assert any(is_sent(request, case, expected) for request in requests), (each.path, case, requests)
+                assert any(is_sent(request, case, expected) for request in requests), (path, case, requests)
             elif case.is_ignored:
-                ignored.append(each.path)
+                ignored.append(path)
                 texts = {text for text in map(str, sent) if "MARK" in text.upper()}
-                assert not any(text in str(requests) for text in texts), (each.path, requests)
+                assert not any(text in str(requests) for text in texts), (path, requests)
         assert {name.replace("[0]", "[]").replace("[1]", "[]") for name in named if name} == set(ignored)
-    table = {(each.path, case) for each in ORDER_FIELDS for case in each.carriers[carrier_code] if not case.refusal}
+    table = {(path, case) for path, of in ORDER_FIELDS.items() for case in of[carrier_code] if not case.refusal}
     assert table - seen == UNWALKED[carrier_code]
 
 
 # The words to a driver are either refused by alpha, or there are none.
 UNWALKED: dict[str, set[tuple[str, Case]]] = {
     carrier: {
-        (each.path, case)
-        for each in ORDER_FIELDS
-        for case in each.carriers[carrier]
-        if (carrier, each.path) == ("alpha", "destinationAddress.instructions") and not case.refusal
+        (path, case)
+        for path, carriers in ORDER_FIELDS.items()
+        for case in carriers[carrier]
+        if (carrier, path) == ("alpha", "destinationAddress.instructions") and not case.refusal
     }
     for carrier in CARRIERS
 }
@@ -205,7 +205,7 @@ def test_what_has_no_place_is_refused_in_the_table_s_words(
     answer = post(asker, order(product_code, **changes))
     assert answer.status_code == 400
     carrier = "beta" if product_code.startswith("beta") else "alpha"
-    words = {f"{each.path}: {case.refusal}" for each in ORDER_FIELDS for case in each.carriers[carrier] if case.refusal}
+    words = {f"{path}: {case.refusal}" for path, of in ORDER_FIELDS.items() for case in of[carrier] if case.refusal}
     assert answer.json()["message"] in words
     assert sandbox.calls() == 0
 
@@ -214,26 +214,25 @@ def test_each_refusal_of_the_table_is_provoked() -> None:
     provoked = {("alpha", "shipDate"), ("beta", "shipDate")}
     provoked |= {("alpha", "destinationAddress.instructions"), ("alpha", "customs.dutiesPaidBySender")}
     assert provoked == {
-        (carrier, each.path)
-        for each in ORDER_FIELDS
-        for carrier, cases in each.carriers.items()
+        (carrier, path)
+        for path, carriers in ORDER_FIELDS.items()
+        for carrier, cases in carriers.items()
         if any(case.refusal for case in cases)
     }
 
 
 def test_the_table_has_every_declared_field_and_no_other() -> None:
     leaves = set(declared(READER))
-    assert {each.path for each in ORDER_FIELDS} == leaves | {"customs"}
-    assert len(ORDER_FIELDS) == len(leaves) + 1
-    assert all(set(each.carriers) == set(CARRIERS) for each in ORDER_FIELDS)
+    assert ORDER_FIELDS.keys() == leaves | {"customs"}
+    assert all(set(carriers) == set(CARRIERS) for carriers in ORDER_FIELDS.values())
 
 
 def test_the_tables_conditions_and_countries_are_those_of_the_code() -> None:
-    cases = [case for each in ORDER_FIELDS for of_carrier in each.carriers.values() for case in of_carrier]
+    cases = [case for carriers in ORDER_FIELDS.values() for of_carrier in carriers.values() for case in of_carrier]
     assert {case.when for case in cases} - {""} == set(CONDITIONS)
-    duties = next(each for each in ORDER_FIELDS if each.path == "customs.dutiesPaidBySender").carriers["beta"][0]
+    duties = ORDER_FIELDS["customs.dutiesPaidBySender"]["beta"][0]
     assert f"from FR to {' '.join(sorted(DUTIES_PAID_TO))}," in duties.limit
 
 
 def test_nothing_is_ignored_of_an_order_that_names_no_product() -> None:
-    assert not ignored(facts_in({"customs": {}}))
+    assert not cases_of(facts_in({"customs": {}}))

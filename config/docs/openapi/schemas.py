@@ -48,7 +48,6 @@ PLAIN: Final[dict[type[Field], Json]] = {
     fields.ArrayField: {"type": "array", "items": {}},
     fields.AnyField: {},
 }
-CASES: Final = {each.path: each.carriers for each in ORDER_FIELDS}
 
 
 def compose(sources: Mapping[str, Json]) -> dict[str, Json]:
@@ -82,7 +81,7 @@ def object_schema(name: str, source: Json, names: Mapping[type, str]) -> Json:
 
 def meaning(field_name: str, text: str, order_path: str | None) -> str:
     """Return a field's text; of an order's, with what each carrier does, unless it is simply sent or kept."""
-    cases = {} if order_path is None else CASES.get(f"{order_path}{field_name}", {})
+    cases = {} if order_path is None else ORDER_FIELDS.get(f"{order_path}{field_name}", {})
     if all(len(each) == 1 and not each[0].limit and not each[0].is_ignored for each in cases.values()):
         return text
     return f"{text}\n\n" + "\n".join(f"* {carrier}: {described(each)}." for carrier, each in cases.items())
