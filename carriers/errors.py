@@ -12,6 +12,7 @@ CarrierError
 └── OutcomeUnknown             the carrier may have made a parcel: never send the request again
 """
 
+from copy import copy
 from typing import TYPE_CHECKING, ClassVar
 
 from carriers.shipment import NOTHING_MADE, PurchasedLabel
@@ -99,15 +100,8 @@ class Rejected(CarrierError):  # noqa: N818 - named for what happened
 
     def with_others(self, others: "Iterable[Rejected]") -> "Rejected":
         """Return this refusal anew, with others: it may be remembered, so it is not changed."""
-        again = type(self)(
-            self.carrier,
-            self.detail,
-            field=self.field,
-            http_status=self.http_status,
-            carrier_code=self.carrier_code,
-            carrier_text=self.carrier_text,
-        )
-        again.others = tuple(others)
+        again = copy(self)
+        again.args, again.others = self.args, tuple(others)
         return again
 
 
