@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import Any, ClassVar, Final, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 from carriers.circuit_breaker import CircuitBreaker, CircuitState
 from carriers.errors import CarrierError, Rejected
@@ -29,7 +29,7 @@ T = TypeVar("T")
 class Call:
     """The facts of a finished call to a carrier: no secret, nothing personal, none of the carrier's text.
 
-    `outcome` is ``ok`` or the error's code without the carrier, in lower case; `carrier_code` is the carrier's own.
+    `outcome` is ``ok`` or the error's code without the carrier, in lower case.
     """
 
     carrier: str
@@ -37,21 +37,6 @@ class Call:
     outcome: str
     duration_s: float
     http_status: int | None = None
-    carrier_code: str = ""
-    is_expected: bool = True
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """The fields of its log line."""
-        return {
-            "carrier": self.carrier,
-            "operation": self.operation,
-            "outcome": self.outcome,
-            "http_status": self.http_status,
-            "duration_ms": round(self.duration_s * 1000),
-            "carrier_code": self.carrier_code,
-            "label": _shipment_id.get(),
-        }
 
 
 class Observer:
@@ -190,10 +175,18 @@ class Client(ABC):
             outcome=failure.code_suffix.lower() if failure else "ok",
             duration_s=time.monotonic() - started_s,
             http_status=answer.status if answer else None,
-            carrier_code=failure.carrier_code if failure else "",
-            is_expected=failure is None or isinstance(failure, Rejected),
         )
-        logger.log(logging.INFO if call.is_expected else logging.WARNING, "carrier call", extra=call.facts)
+        facts = {
+            "carrier": call.carrier,
+            "operation": call.operation,
+            "outcome": call.outcome,
+            "http_status": call.http_status,
+            "duration_ms": round(call.duration_s * 1000),
+            "carrier_code": failure.carrier_code if failure else "",
+            "label": _shipment_id.get(),
+        }
+        is_expected = failure is None or isinstance(failure, Rejected)
+        logger.log(logging.INFO if is_expected else logging.WARNING, "carrier call", extra=facts)
         with self._observing():
             self._observer.call_ended(call)
 
