@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 from dataclasses import replace
-from datetime import date
 from typing import Any, Final
 
 from rest_framework.exceptions import ValidationError
@@ -29,44 +28,49 @@ CHECKED_ID: Final = "CHECK"  # the reference of a shipment that is not bought: t
 
 def check(*, shop_id: str, body: dict[str, Any], sender_address: dict[str, str] | None) -> dict[str, Any]:
     """Judge an order, whatever is wrong with it; return the answer."""
-    crosses_border = facts_in(body, sender_address).crosses_border is True
+    trial, problems = Trial([Stage.SERVICE]), list[dict[str, Any]]()
+    ordered: Shipment | None = None
     try:
         order = completed(read_order(body, sender_address=sender_address), sender_address)
+        trial.asked.append(Stage.CONTRACT)
+        contract = CarrierContract.find(shop_id=shop_id, carrier_code=order["carrier_code"])
+        ordered = judged(check_product(contract, order), order, trial)
+        if trial.refused_by and trial.refusal:
+            problems = [refused(trial.refused_by, each) for each in trial.refusal.each]
     except ValidationError as error:
         problems = [problem(Stage.SERVICE, text, field=path or None) for path, text in faults(error.detail)]
-        return verdict(problems, [Stage.SERVICE], is_customs_required=crosses_border)
-    checked = [Stage.SERVICE, Stage.CONTRACT]
-    try:
-        contract = CarrierContract.find(shop_id=shop_id, carrier_code=order["carrier_code"])
-        trial, ordered = judged(check_product(contract, order), order)
     except CredentialsRejected as error:
         problems = [refused(Stage.CONTRACT, error)]
     except Rejected as error:
         problems = [refused(Stage.SERVICE, each) for each in error.each]
     except ApiError as error:
         problems = [problem(Stage.CONTRACT, str(error.detail), code=error.public_code, field="productCode")]
-    else:
-        problems = []
-        if trial.refused_by and trial.refusal:
-            problems = [refused(trial.refused_by, each) for each in trial.refusal.each]
+    if ordered:
         is_customs_required = needs_customs(ordered.sender, destination(ordered, trial.point))
-        checked += trial.asked
-        return verdict(problems, checked, is_customs_required=is_customs_required, delivery_day=trial.delivery_day)
-    return verdict(problems, checked, is_customs_required=crosses_border)
+    else:
+        is_customs_required = facts_in(body, sender_address).crosses_border is True
+    day = trial.delivery_day.isoformat() if trial.delivery_day else None
+    return {
+        "ok": not problems,
+        "problems": problems,
+        "customsRequired": is_customs_required,
+        "delivery": {"earliest": day, "latest": day} if day else None,
+        "checked": [stage.value for stage in trial.asked],
+    }
 
 
-def judged(contract: CarrierContract, order: dict[str, Any]) -> tuple[Trial, Shipment]:
-    """Judge the shipment of an order; raise Rejected where it can't be sent at all."""
+def judged(contract: CarrierContract, order: dict[str, Any], trial: Trial) -> Shipment:
+    """Judge the shipment of an order, and return it; raise Rejected where it can't be sent at all."""
     credentials = credentials_on(contract, order["product_code"])
     label = new_label(contract=contract, order=order, key=None, token_id="")
-    ordered, trial = replace(shipment(label, contract), id=CHECKED_ID), Trial()
+    ordered = replace(shipment(label, contract), id=CHECKED_ID)
     client(contract.carrier_code, is_test=contract.is_test).check_shipment(ordered, credentials)
     with (
         suppress(BulkheadFullError, CarrierUnavailable),
         conversation(contract, credentials, Service.CONTRACT_CHECKS) as talk,
     ):
         talk.carrier.try_order(ordered, credentials, trial)
-    return trial, ordered
+    return ordered
 
 
 def refused(stage: Stage, error: Rejected) -> dict[str, Any]:
@@ -78,16 +82,3 @@ def refused(stage: Stage, error: Rejected) -> dict[str, Any]:
 def problem(stage: Stage, message: str, *, code: str | None = None, field: str | None = None) -> dict[str, Any]:
     """Return a reason to refuse the order; `code` is that of the purchase's answer, `field` a JSON path."""
     return {"code": code, "field": field, "message": message, "from": stage.value}
-
-
-def verdict(
-    problems: list[dict[str, Any]], checked: list[Stage], *, is_customs_required: bool, delivery_day: date | None = None
-) -> dict[str, Any]:
-    day = delivery_day.isoformat() if delivery_day else None
-    return {
-        "ok": not problems,
-        "problems": problems,
-        "customsRequired": is_customs_required,
-        "delivery": {"earliest": day, "latest": day} if day else None,
-        "checked": [stage.value for stage in checked],
-    }
