@@ -29,13 +29,11 @@ Difference = tuple[str, str]
 
 def check(since: datetime) -> Iterator[Difference]:
     """Yield every difference, from the month of `since` on. Raise StorageError."""
-    first = month_of(since)
-    months = [month for month in storage.months() if month >= first]
+    months = {month for month in storage.months() if month >= month_of(since)}
     for month, labels in groupby(labels_since(since), lambda label: month_of(id_time(label.id))):
         yield from compare(labels, storage.names(month))
-        if month in months:
-            months.remove(month)
-    for month in months:  # those without any label
+        months.discard(month)
+    for month in sorted(months):  # those without any label
         yield from compare([], storage.names(month))
 
 

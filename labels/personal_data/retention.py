@@ -5,6 +5,7 @@ key whose outcome is unknown or in progress is never released.
 """
 
 from datetime import datetime
+from functools import partial
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -25,11 +26,7 @@ def release_keys(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
     bought = ShippingLabel.objects.filter(state__in=BOUGHT, finished_at__lt=before)
     released = 0
     for kept in (bought.filter(idempotency_key__isnull=False), past_promise(ShippingLabel.objects.all())):
-        if is_dry_run:
-            released += kept.count()
-            continue
-        while batch := release(kept, batch_size):
-            released += batch
+        released += kept.count() if is_dry_run else sum(iter(partial(release, kept, batch_size), 0))
     return released
 
 
@@ -49,10 +46,7 @@ def remove_addresses(*, before: datetime, batch_size: int, is_dry_run: bool) -> 
     if is_dry_run:
         return kept.count()
     oldest = kept.order_by("finished_at").select_for_update(of=("self",), skip_locked=True)
-    removed = 0
-    while batch := remove_oldest(oldest[:batch_size]):
-        removed += batch
-    return removed
+    return sum(iter(lambda: remove_oldest(oldest[:batch_size]), 0))
 
 
 @transaction.atomic
