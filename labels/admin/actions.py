@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from labels.lifecycle import decisions, outdated
+from labels.lifecycle.cancelling import CancelError
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
 from shops.staff.acts import Choice, Question, StaffRequest, asked
 from shops.staff.base import LargeTableAdmin
@@ -103,7 +104,7 @@ def decide(request: StaffRequest, choice: Choice, decision: Decision) -> None:
 def cancel(request: StaffRequest, label: ShippingLabel) -> str:
     try:
         cancelled = decisions.cancel(label=label, decided_by=request.user)
-    except decisions.NotCancelledError as error:
+    except CancelError as error:
         return gettext("not cancelled ({reason})").format(reason=error.problem)
     return CANCELLED if cancelled.state == LabelState.CANCELLED else NOT_YET
 

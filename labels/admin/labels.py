@@ -25,6 +25,7 @@ from labels.admin.search import SEARCH
 from labels.admin.slips import SlipForSelected
 from labels.admin.to_decide import ToDecideAdmin, next_step, page_again, waits_for_person
 from labels.lifecycle import decisions, outdated
+from labels.lifecycle.cancelling import CancelError
 from labels.lifecycle.states import said_of
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel, total_kg
 from labels.pdfs import unmerged
@@ -140,8 +141,10 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
         """Say on the label's page why a decision about it is refused."""
         try:
             return super().act_view(request, object_id, act)
-        except decisions.DecisionError as error:
-            messages.error(request, str(error))
+        except (decisions.DecisionError, CancelError) as error:
+            is_whole = isinstance(error, decisions.DecisionError)
+            text = str(error) if is_whole else gettext("Nothing was changed: {error}.").format(error=error)
+            messages.error(request, text)
             return HttpResponseRedirect(address_of("labels.shippinglabel", unquote(object_id)))
 
     def row_or_404(self, request: HttpRequest, object_id: str) -> ShippingLabel:

@@ -33,6 +33,7 @@ HANDED_IN = gettext_noop("the carrier has taken it in charge")
 CHANGED = "it was changed meanwhile"
 TOO_OLD = f"it is older than {FORMER_ACCOUNTS_KEPT.days} days, so it was used or is void"
 NO_ACCOUNT = "the account that it was bought on is not kept any more"
+NOT_CANCELLED = gettext_noop("{label} is not cancelled: {problem}")
 NOT_BOUGHT = gettext_noop("is not bought")
 WHY_NOT = {
     LabelState.CANCELLED: gettext_noop("was cancelled before"),
@@ -49,19 +50,17 @@ class CancelError(Exception):
     `failure` is the carrier's error, if it gave one, else `reason` is what the shop is told.
     """
 
-    sentence = gettext_noop("{label} is not cancelled: {problem}")
-
     def __init__(
-        self, label: ShippingLabel, problem: str, failure: CarrierError | None = None, *, reason: str = CHANGED
+        self,
+        label: ShippingLabel,
+        problem: str,
+        failure: CarrierError | None = None,
+        *,
+        reason: str = CHANGED,
+        sentence: str = NOT_CANCELLED,
     ) -> None:
         self.problem, self.failure, self.reason = gettext(problem), failure, reason
-        super().__init__(gettext(self.sentence).format(label=label.id, problem=self.problem))
-
-
-class NotBoughtError(CancelError):
-    """The label is in no state to be cancelled."""
-
-    sentence = "{label} {problem}"
+        super().__init__(gettext(sentence).format(label=label.id, problem=self.problem))
 
 
 def cancel(label: ShippingLabel) -> ShippingLabel:
@@ -129,7 +128,7 @@ def begin(label: ShippingLabel) -> ShippingLabel:
             record(Action.CHANGED, latest, note="Asked to cancel.")
     if not is_begun:
         state = ShippingLabel.objects.row_of(label).values_list("state", flat=True).get()
-        raise NotBoughtError(label, WHY_NOT.get(LabelState(state), NOT_BOUGHT))
+        raise CancelError(label, WHY_NOT.get(LabelState(state), NOT_BOUGHT), sentence="{label} {problem}")
     return latest
 
 

@@ -49,14 +49,6 @@ class NotOpenError(DecisionError):
         super().__init__(gettext("Nothing was changed: the label was settled meanwhile, or is being worked on."))
 
 
-class NotCancelledError(DecisionError):
-    """The label is not cancelled; `problem` says why without naming it."""
-
-    def __init__(self, error: cancelling.CancelError) -> None:
-        super().__init__(gettext("Nothing was changed: {error}.").format(error=error))
-        self.problem = error.problem
-
-
 class NoPdfError(DecisionError):
     """The carrier gave no PDF for the numbers."""
 
@@ -158,11 +150,8 @@ def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> N
 
 
 def cancel(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> ShippingLabel:
-    """Cancel a bought label at the carrier. Raise NotCancelledError."""
-    try:
-        cancelled = cancelling.cancel(label)
-    except cancelling.CancelError as error:
-        raise NotCancelledError(error) from error
+    """Cancel a bought label at the carrier. Raise CancelError."""
+    cancelled = cancelling.cancel(label)
     is_done = cancelled.state == LabelState.CANCELLED
     record(label, decided_by, "Cancelled." if is_done else "Asked to cancel; the carrier could not yet.")
     return cancelled
