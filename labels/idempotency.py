@@ -40,6 +40,7 @@ def digest(body: Any) -> str:
 
 
 def canonical(value: Any) -> Any:
+    """Write each whole number of a JSON value as an integer: ``1`` and ``1.0`` are the same value."""
     if isinstance(value, dict):
         return {name: canonical(inner) for name, inner in value.items()}
     if isinstance(value, list):

@@ -60,7 +60,6 @@ RULES = re.compile(
     r"|must be a phone number\.( Write [\w +]+\.)?"
     r"|must be an e-mail address( of ASCII characters at a domain name)?\."
     r"|must not contain a NUL character\."
-    r"|must be an integer, not a number\."  # JSON Schema counts 1.0 as an integer
     rf"|{REFUSALS}"
     r"|(the name )?[!-~]* has (no address|an address that is not public)\."
     r"|needs (https://|a host name.*?|port 443.*?|at most 500 printable.*?)\."

@@ -150,6 +150,21 @@ def test_a_changed_declaration_is_another_body(buyer: Caller, shipments: list[Sh
     assert_coded(post(buyer, other, key="k"), 422, "IDEMPOTENCY_KEY_REUSED")
 
 
+def test_a_whole_number_with_a_decimal_point_is_the_same_body(buyer: Caller, shipments: list[Shipment]) -> None:
+    whole, pointed = (changed(abroad(), "customs.items", [ITEM | each]) for each in COUNTS)
+    first, again = post(buyer, whole, key="k"), post(buyer, pointed, key="k")
+    assert (first.status_code, again.status_code) == (201, 201), again.json()
+    assert (again.json()["id"], again.headers["Idempotent-Replayed"]) == (first.json()["id"], "true")
+    assert post(buyer, pointed).status_code == 201
+    assert shipments[0].customs == shipments[1].customs
+    for name, value, said in (
+        ("parcel", 1.0, f"{ITEM_PATH}.parcel: must be the index of a parcel, from 0 to 0."),
+        ("quantity", 3.0, "customs.items: must not weigh more than the parcels."),
+    ):
+        assert_error(post(buyer, changed(pointed, f"{ITEM_PATH}.{name}", value)), 400, said)
+
+
+COUNTS: list[Json] = [{"quantity": 2, "parcel": 0}, {"quantity": 2.0, "parcel": 0.0}]
 EUROS = "must be above 0 and at most 1000000 euros."
 KILOGRAMS = "must be above 0 and at most 30 kilograms."
 CENTIMETRES = "must be above 0 and at most 300 centimetres."
@@ -174,7 +189,8 @@ BAD: list[tuple[str, Any, str]] = [
     (f"{ITEM_PATH}.description", "x" * 65, "must have at most 64 characters."),
     (f"{ITEM_PATH}.description", "a\0", NUL),
     *((f"{ITEM_PATH}.quantity", count, "must be from 1 to 999.") for count in (0, -1, 1000, 10**15)),
-    (f"{ITEM_PATH}.quantity", 1.5, "must be an integer, not a number."),
+    *((f"{ITEM_PATH}.quantity", count, "must be an integer, not a number.") for count in (1.5, 1e300)),
+    *((f"{ITEM_PATH}.quantity", count, "must be from 1 to 999.") for count in (0.0, -1.0, 1000.0)),
     (f"{ITEM_PATH}.quantity", "1", "must be an integer, not a string."),
     (f"{ITEM_PATH}.quantity", True, "must be an integer, not a boolean."),
     *((f"{ITEM_PATH}.unitValue", value, EUROS) for value in (0, -1, -0.0, 1e300, 1_000_001)),
