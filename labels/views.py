@@ -189,6 +189,8 @@ class LabelFileView(APIView):
     http_method_names = ["get", "head"]
 
     def get(self, request: Request, signed_name: str) -> HttpResponse:
+        if request.META.get("QUERY_STRING"):  # an alteration, as it is at a bucket
+            raise ApiError(LINK_INVALID)
         try:
             name = storage.name_in_link(signed_name)
         except BadSignature:

@@ -5,7 +5,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -122,11 +122,11 @@ def signed_url(label: ShippingLabel, *, base_url: str) -> str:
 
 
 def name_in_link(signed_name: str) -> str:
-    """Return the name of the PDF that a local signed URL leads to.
+    """Return the name of the PDF that a local signed URL leads to; it was signed up to a second after its time says.
 
     Raise BadSignature where it is altered, expired or was never made.
     """
-    return signer.unsign(signed_name, max_age=URL_LIFETIME_S)
+    return signer.unsign(signed_name, max_age=timedelta(seconds=URL_LIFETIME_S, microseconds=999_999))
 
 
 def read(name: str) -> bytes | None:

@@ -19,15 +19,24 @@ from tests.labels.urls import bought, fetch
 from tests.support.api import Caller, Clock, assert_error, client
 from tests.support.threads import repeated
 
+LINK_INVALID = "This link is altered or has expired. Retrieve the label for a new one."
 
-def test_a_local_url_is_valid_for_900_seconds_and_not_for_901(buyer: Caller, clock: Clock) -> None:
-    clock.now_s = float(int(clock.now_s))
+
+@pytest.mark.parametrize("fraction_s", [0, 0.25, 0.875])
+def test_a_local_url_is_valid_for_900_seconds_and_not_for_901(fraction_s: float, buyer: Caller, clock: Clock) -> None:
+    clock.now_s = int(clock.now_s) + fraction_s
     url = bought(buyer)
     clock.tick(900)
     assert fetch(url).status == 200
     clock.tick(1)
-    response = client().get(url)
-    assert_error(response, 403, "This link is altered or has expired. Retrieve the label for a new one.")
+    assert_error(client().get(url), 403, LINK_INVALID)
+
+
+@pytest.mark.parametrize("query", ["x", "x=1", "X-Amz-Expires=90000", "%00"])
+def test_a_local_url_with_a_query_is_altered(query: str, buyer: Caller) -> None:
+    url = bought(buyer)
+    assert_error(client().get(f"{url}?{query}"), 403, LINK_INVALID)
+    assert fetch(f"{url}?").is_pdf
 
 
 def test_a_local_url_begins_with_the_public_address(buyer: Caller, settings: Settings) -> None:
@@ -60,8 +69,7 @@ TRAVERSAL = "../../etc/passwd"
     ],
 )
 def test_no_path_leads_out_of_the_folder_or_to_a_failure(path: str, db: None) -> None:
-    message = "This link is altered or has expired. Retrieve the label for a new one."
-    assert_error(client().get(f"/files/{path}"), 403, message)
+    assert_error(client().get(f"/files/{path}"), 403, LINK_INVALID)
 
 
 def test_a_signed_name_out_of_the_folder_is_no_pdf_either(folder: Path) -> None:
