@@ -1,7 +1,7 @@
 """alpha's documented error codes: class, our field, cause and remedy."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from carriers.data import rows_of
@@ -24,7 +24,14 @@ CONTRACT_REFUSALS: Final = _TABLES["contract"]  # of the price service's `calcul
 MEANINGS_OF_33: Final = tuple(
     (re.compile(row["pattern"], re.IGNORECASE), refusal_in(row)) for row in rows_of("alpha/meanings_of_33.csv")
 )
-
+# All documented codes for a table, by operation.
+DOCUMENTED: Final[Mapping[str, Iterable[tuple[str, Refusal]]]] = {
+    "purchase": sorted(
+        (*REFUSALS.items(), *(("33", refusal) for _, refusal in MEANINGS_OF_33)), key=lambda row: int(row[0])
+    ),
+    "cancellation": sorted(CANCELLATION_REFUSALS.items(), key=lambda row: int(row[0])),
+    "pickup point": POINT_REFUSALS.items(),
+}
 
 # The API's fields by the carrier's names.
 FIELDS: Final = {row["name"]: row["field"] for row in rows_of("alpha/field_names.csv")}
@@ -61,11 +68,3 @@ def field_of(refusal: Refusal, text: str) -> str:
 
 def _last(path: str) -> str:
     return path.rpartition(".")[2]
-
-
-def rows() -> Iterable[tuple[str, str, Refusal]]:
-    """Return all documented codes for a table: operation, code, meaning."""
-    purchase = (*REFUSALS.items(), *(("33", refusal) for _, refusal in MEANINGS_OF_33))
-    for operation, found in (("purchase", purchase), ("cancellation", CANCELLATION_REFUSALS.items())):
-        yield from ((operation, code, refusal) for code, refusal in sorted(found, key=lambda row: int(row[0])))
-    yield from (("pickup point", code, refusal) for code, refusal in POINT_REFUSALS.items())

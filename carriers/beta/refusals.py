@@ -1,7 +1,7 @@
 """The meaning of beta's documented error codes: class, our field, cause and remedy."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from carriers.refusals import Refusal, read_refusals
@@ -15,16 +15,14 @@ TRACKING_REFUSALS: Final = _TABLES["tracking"]
 BUSY: Final = REFUSALS["1"]
 # Failures of which the page gives only the beginning.
 FAILURE_FAMILIES: Final = {"3xx": re.compile(r"3[0-9]{2}"), "10xx": re.compile(r"10[0-9]{2}")}
+# All documented codes for a table, by operation.
+DOCUMENTED: Final[Mapping[str, Iterable[tuple[str, Refusal]]]] = {
+    "purchase": (*REFUSALS.items(), *((family, BUSY) for family in FAILURE_FAMILIES)),
+    "pickup point": POINT_REFUSALS.items(),
+}
 
 
 def refusal_of(code: str) -> Refusal | None:
     """Return the meaning of a label service's code, None for an undocumented one."""
     is_failing = any(family.fullmatch(code) for family in FAILURE_FAMILIES.values())
     return BUSY if is_failing else REFUSALS.get(code)
-
-
-def rows() -> Iterable[tuple[str, str, Refusal]]:
-    """Return all documented codes for a table: operation, code, meaning."""
-    yield from (("purchase", code, refusal) for code, refusal in REFUSALS.items())
-    yield from (("purchase", family, BUSY) for family in FAILURE_FAMILIES)
-    yield from (("pickup point", code, refusal) for code, refusal in POINT_REFUSALS.items())

@@ -24,7 +24,7 @@ from shops.webhooks.retries import PAUSES_S
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
-REFUSALS = {"alpha": alpha.rows, "beta": beta.rows}
+REFUSALS = {"alpha": alpha.DOCUMENTED, "beta": beta.DOCUMENTED}
 
 
 # By an error code's end, the magic reference at which each carrier's sandbox answers an otherwise valid order with it.
@@ -85,9 +85,8 @@ def errors(found: Iterable[object]) -> str:
 def refusals(carrier: str, operation: str) -> str:
     """List the carrier's error codes of an operation; those that mean the same share a line."""
     groups: dict[Refusal, list[str]] = {}
-    for its_operation, carrier_code, refusal in REFUSALS[carrier]():
-        if its_operation == operation:
-            groups.setdefault(refusal, []).append(carrier_code)
+    for carrier_code, refusal in REFUSALS[carrier][operation]:
+        groups.setdefault(refusal, []).append(carrier_code)
     rows = (
         (" ".join(map(code, codes)), answer_of(refusal, carrier), code(refusal.field), refusal.cause, refusal.remedy)
         for refusal, codes in groups.items()
