@@ -39,15 +39,13 @@ class Ledger:
         with self._lock:
             for parcel in parcels:
                 journey = UNSENT if is_label_lost else journey_of(parcel.label)
-                self._enter(purchase_of(parcel, account, now, journey=journey, **facts), parcel)
-
-    def _enter(self, purchase: Purchase, parcel: Parcel) -> None:
-        self._purchases.append(purchase)
-        self._by_reference[purchase.reference].append(purchase)
-        self._by_number[purchase.key] = purchase
-        self._parcels[purchase.key] = parcel
-        if len(self._parcels) > PARCELS_KEPT:
-            self._parcels.popitem(last=False)
+                purchase = purchase_of(parcel, account, now, journey=journey, **facts)
+                self._purchases.append(purchase)
+                self._by_reference[purchase.reference].append(purchase)
+                self._by_number[purchase.key] = purchase
+                self._parcels[purchase.key] = parcel
+                if len(self._parcels) > PARCELS_KEPT:
+                    self._parcels.popitem(last=False)
 
     def register(self, parcels: Sequence[Purchase]) -> None:
         """Enter parcels that were sold elsewhere: they can be tracked, and are no purchases."""
@@ -68,17 +66,6 @@ class Ledger:
         with self._lock:
             rows = self._purchases if reference is None else self._by_reference.get(reference, [])
             return [row for row in rows if carrier in (None, row.carrier)]
-
-    def find_visible(self, *, carrier: str, reference: str, account: str, age_s: float = 0) -> list[Purchase]:
-        """Return an account's parcels that the tracking service knows: neither cancelled nor too young."""
-        now = time.time()
-        return [
-            row
-            for row in self.find(carrier=carrier, reference=reference)
-            if row.account == account
-            and row.key not in self.cancelled
-            and max(row.findable_at_s, row.made_at_s + age_s) <= now
-        ]
 
     def purchase(self, carrier: str, number: str) -> Purchase | None:
         with self._lock:

@@ -63,10 +63,16 @@ def _not_cancelled(message: soap.Message, code: int) -> Response:
 
 
 def _visible(state: State, message: soap.Message, reference: str, account: str) -> list[Purchase]:
-    """Return the parcels that the service knows by now; the fault `unfound` makes it slower."""
-    unfound = state.faults.pick_named("unfound", message.operation)
+    """Return an account's parcels that are not cancelled and known by now; the fault `unfound` makes that slower."""
+    unfound, now = state.faults.pick_named("unfound", message.operation), time.time()
     age_s = unfound.delay_s if unfound else 0
-    return state.ledger.find_visible(carrier="alpha", reference=reference, account=account, age_s=age_s)
+    return [
+        row
+        for row in state.ledger.find(carrier="alpha", reference=reference)
+        if row.account == account
+        and row.key not in state.ledger.cancelled
+        and max(row.findable_at_s, row.made_at_s + age_s) <= now
+    ]
 
 
 def _track(state: State, message: soap.Message) -> Response:
