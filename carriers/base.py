@@ -22,7 +22,7 @@ from carriers.pickup_points import (
     check_point,
     nearest_first,
 )
-from carriers.products import PRODUCTS, Product
+from carriers.products import PRODUCTS
 from carriers.shipment import (
     DEFAULT_FORMAT,
     Credentials,
@@ -138,7 +138,7 @@ class Carrier(Client):
         message = self._message(shipment, credentials)
         deadline = deadline or Deadline(self._timeout_s * self.call_count(len(shipment.packages)))
         first = deadline.at_most(self._timeout_s)
-        point = self._pickup_point(shipment, PRODUCTS[shipment.product_code], credentials, first)
+        point = self._pickup_point(shipment, credentials, first)
         try:
             if point:
                 message = self._message(shipment, credentials, point)
@@ -174,12 +174,12 @@ class Carrier(Client):
 
         What a carrier can't be asked, or not now, is left out of the trial.
         """
-        deadline, product = Deadline(self._timeout_s), PRODUCTS[shipment.product_code]
-        if product.needs_pickup_point:
+        deadline, is_to_point = Deadline(self._timeout_s), PRODUCTS[shipment.product_code].needs_pickup_point
+        if is_to_point:
             with trial.stage(Stage.PICKUP_POINT):
-                trial.point = self._pickup_point(shipment, product, credentials, deadline)
+                trial.point = self._pickup_point(shipment, credentials, deadline)
                 self.check_shipment(shipment, credentials, trial.point)
-        if trial.refusal or (product.needs_pickup_point and trial.point is None):
+        if trial.refusal or (is_to_point and trial.point is None):
             return
         with trial.stage(Stage.CARRIER):
             self._try_at_carrier(shipment, credentials, trial.point, deadline)
@@ -278,15 +278,13 @@ class Carrier(Client):
     def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
         """Ask the point service for a point; raises PickupPointRejected if it does not exist."""
 
-    def _pickup_point(
-        self, shipment: Shipment, product: Product, credentials: Credentials, deadline: Deadline
-    ) -> PickupPoint | None:
+    def _pickup_point(self, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint | None:
         """Return the point that the shipment goes to, None for other products.
 
         Raises PickupPointRejected for a point that cannot take it, CarrierUnavailable if nobody can tell. Nothing was
         bought in either case.
         """
-        if not product.needs_pickup_point:
+        if not PRODUCTS[shipment.product_code].needs_pickup_point:
             return None
         self._url("points_url")
 

@@ -5,7 +5,7 @@ from datetime import date, datetime
 from typing import Final
 
 from carriers.errors import RequestRejected
-from carriers.products import PARIS, PRODUCTS, Product, Route
+from carriers.products import PARIS, PRODUCTS, Route
 from carriers.shipment import Package, Party, PickupPoint, Shipment
 from carriers.validation import RECIPIENT
 
@@ -32,8 +32,9 @@ def destination(shipment: Shipment, point: PickupPoint | None) -> Party:
     return replace(shipment.recipient, zip_code=ANYWHERE) if is_to_point else shipment.recipient
 
 
-def route_of(shipment: Shipment, product: Product, package: Package) -> Route:
+def route_of(shipment: Shipment, package: Package) -> Route:
     """Return the carrier's code and service for one parcel; raises RequestRejected if the product does not go there."""
+    product = PRODUCTS[shipment.product_code]
     sender_code, country_code = shipment.sender.country_code, shipment.recipient.country_code
     route = product.route(sender_code, country_code, package.weight_kg, shipment.override)
     if route is None:

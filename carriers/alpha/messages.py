@@ -57,7 +57,7 @@ def purchase(shipment: Shipment, credentials: Credentials, point: PickupPoint | 
         lambda: [_structure("refValue", fields) for fields in _references(shipment, product, point)],
         lambda: [_structure("skybillValue", fields) for fields in _parcels(shipment, product)],
     )
-    if point and not sells(route_of(shipment, product, shipment.packages[0]).carrier_code, point):
+    if point and not sells(route_of(shipment, shipment.packages[0]).carrier_code, point):
         problem = "is a locker, which the product does not go to; let the customer choose another one"
         raise PickupPointRejected(CARRIER, problem, field=FIELD)
     mode = LABEL_MODES[shipment.label_format]
@@ -114,7 +114,7 @@ def _printed(shipment: Shipment) -> list[str]:
 
 def _parcels(shipment: Shipment, product: Product) -> list[Fields]:
     parts: list[Any] = all_of(
-        lambda: [route_of(shipment, product, package) for package in shipment.packages],
+        lambda: [route_of(shipment, package) for package in shipment.packages],
         lambda: _goods(shipment),
         # For a relay the reference is a content, as its own field holds the relay's code.
         lambda: _printed(shipment) if product.needs_pickup_point else [""] * len(shipment.packages),

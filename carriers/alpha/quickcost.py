@@ -18,7 +18,7 @@ from carriers.errors import ProductNotInContract, Rejected
 from carriers.http import soap
 from carriers.http.transport import Answer, UnreadableError
 from carriers.itinerary import destination, route_of, shipping_day
-from carriers.products import PRODUCTS, Route
+from carriers.products import PRODUCTS
 from carriers.shipment import Credentials, Party, PickupPoint, Shipment
 from carriers.text import to_ascii
 from carriers.trials import SAMPLE_WEIGHT_KG, Finding, Terms, Verdict
@@ -85,14 +85,9 @@ def findings(terms: Terms, codes: AbstractSet[str]) -> list[Finding]:
     return found
 
 
-def _routes(shipment: Shipment) -> list[Route]:
-    product = PRODUCTS[shipment.product_code]
-    return [route_of(shipment, product, package) for package in shipment.packages]
-
-
 def check_sold(shipment: Shipment, codes: AbstractSet[str]) -> None:
     """Raise ProductNotInContract unless the product is among those that are sold for the destination."""
-    if not {route.carrier_code for route in _routes(shipment)} <= codes:
+    if not {route_of(shipment, package).carrier_code for package in shipment.packages} <= codes:
         problem = "the carrier does not sell it for this destination and weight"
         raise ProductNotInContract(CARRIER, problem, field="productCode")
 
@@ -101,7 +96,7 @@ def delivery_message(shipment: Shipment, point: PickupPoint | None) -> bytes | N
     """Return the request for the day of arrival, None from a place that the service does not know."""
     if not _ZIP_CODE.fullmatch(zip_code_of(shipment.sender)):
         return None
-    route, day = _routes(shipment)[0], shipping_day(shipment)
+    route, day = route_of(shipment, shipment.packages[0]), shipping_day(shipment)
     is_saturday = service_of(route, itinerary.now()) in SATURDAY_SERVICES
     fields = (
         *_way(shipment.sender, destination(shipment, point)),

@@ -133,7 +133,7 @@ def _letter(shipment: Shipment, product: Product, index: int) -> Json:
 
 def _sold(shipment: Shipment, product: Product, package: Package) -> Json:
     """Return the carrier's code, and what it allows: duties paid by the sender, and insurance."""
-    code = route_of(shipment, product, package).carrier_code
+    code = route_of(shipment, package).carrier_code
     parts: list[Any] = all_of(
         lambda: check_duties(shipment, code),
         lambda: _insurance(shipment, code, is_at_point=product.needs_pickup_point),
