@@ -27,6 +27,7 @@ NO_POINT, CREDENTIALS = 601, 1500
 POINT = content("alpha/point.json")  # the leaves of an answer; weights are in kilograms
 ALPHA_2 = {three: two for two, three in ALPHA_3.items()}
 LOOKED_UP_QUALITY = "0"  # a good answer all the same
+BY_ZIP_CODE, BY_ADDRESS = "1", "2"  # distances hold by address only
 # A code that asks for an error: F0601 is error 601.
 MAGIC_CODE = re.compile(r"F(\d{4})")
 
@@ -50,7 +51,7 @@ def _search(state: State, message: soap.Message) -> Response:
     soap.require(message.operation != FRENCH or country in FRANCE, NO_POINT)
     soap.require(country != "FR" or re.fullmatch(r"[0-9]{5}", fields["zipCode"]), 302, "zipCode")
 
-    quality = "2" if fields["address"] else "1"
+    quality = BY_ADDRESS if fields["address"] else BY_ZIP_CODE
     return service.perform(state, message, lambda _: _answer(message, _found(country, fields), quality), fields["city"])
 
 
@@ -68,9 +69,9 @@ def _found(country: str, fields: Fields) -> list[tuple[PickupPoint, int]]:
         raise soap.RefusalError(307, "shippingDate") from None
     farthest_m = int(fields["maxDistanceSearch"]) * 1000
     found = [
-        (point, distance_m)
+        (point, distance_m if fields["address"] else 0)
         for point, distance_m in near("alpha", country, fields["zipCode"], fields["city"])
-        if distance_m <= farthest_m and not (fields["type"] == "C" and point.is_locker)
+        if not (fields["address"] and distance_m > farthest_m) and not (fields["type"] == "C" and point.is_locker)
     ]
     return found[: int(fields["maxPointChronopost"])]
 

@@ -91,13 +91,25 @@ def test_a_search_answers_the_points_of_the_town(sandbox: SandboxServer) -> None
 
     assert reply.code == "0"
     assert reply.texts("identifiant")[0] == "8339S"
-    assert reply.texts("distanceEnMetre") == sorted(reply.texts("distanceEnMetre"), key=int)
     assert reply.texts("qualiteReponse") == ["1"]
-    assert ask(sandbox, SEARCH, address="27 boulevard Saint-Michel").texts("qualiteReponse") == ["2"]
     assert ask(sandbox, SEARCH, type="C").texts("identifiant")[0] == "8339S"
     assert "L" in ask(sandbox, SEARCH, maxPointChronopost="25").texts("typeDePoint")
     assert "L" not in ask(sandbox, SEARCH, type="C", maxPointChronopost="25").texts("typeDePoint")
     assert ask(sandbox, SEARCH, city="75005").texts("identifiant")[0] == "8339S"
+
+
+def test_distances_hold_and_count_only_where_an_address_was_found(sandbox: SandboxServer) -> None:
+    """points-search.md, 2 and 3: with `qualiteReponse` 1 they are 0, and `maxDistanceSearch` leaves nothing out."""
+    near = {"maxDistanceSearch": "1", "maxPointChronopost": "25"}
+    by_address = ask(sandbox, SEARCH, address="27 boulevard Saint-Michel", **near)
+    by_zip_code = ask(sandbox, SEARCH, **near)
+
+    assert by_address.texts("qualiteReponse") == ["2"]
+    metres = [int(text) for text in by_address.texts("distanceEnMetre")]
+    assert metres == sorted(metres)
+    assert 0 < metres[0] <= metres[-1] <= 1000
+    assert set(by_zip_code.texts("distanceEnMetre")) == {"0"}
+    assert len(by_zip_code.texts("identifiant")) > len(metres)
 
 
 def test_the_city_beats_the_postal_code_and_the_weight_does_not_filter(sandbox: SandboxServer) -> None:
@@ -136,6 +148,7 @@ def test_europe_and_overseas_are_searched_with_inter(sandbox: SandboxServer) -> 
         ("300", {"type": ""}),
         ("300", {"type": "A"}),
         ("300", {"service": ""}),
+        ("300", {"service": "X"}),
         ("302", {"zipCode": "7500/5"}),
         ("302", {"zipCode": "7500"}),
         ("302", {"zipCode": "75 005"}),
