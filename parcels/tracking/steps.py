@@ -23,6 +23,9 @@ class Step(NamedTuple):
     kept_until: int | None = None
 
 
+ANNOUNCED: Final = Step(-1, is_carrier=False, status=Status.FULFILLED)  # before all that is known
+
+
 class State(NamedTuple):
     step: Step | None = None
     is_returning: bool = False
@@ -81,20 +84,20 @@ def end_of_deposit(in_order: list[Step]) -> int | None:
     return first and first.kept_until
 
 
-def shown(seen: Iterable[CarrierEvent], returned_at: float) -> Iterator[tuple[CarrierEvent, Status]]:
-    """Yield each event with its status, or with its number's status before it if it has none.
-
-    From `returned_at` on the shop says that the parcel goes back.
-    """
-    before: dict[str, Status] = {}
+def shown(seen: Iterable[CarrierEvent], shop_steps: Collection[Step]) -> Iterator[tuple[CarrierEvent, Status]]:
+    """Yield each event with its status, or if it has none with the one before it: its number's or the shop's."""
+    before: dict[str, Step] = {}
     returning: set[str] = set()
     for event in seen:
-        status = event.status or before.get(event.number, Status.FULFILLED)
+        said = [step for step in shop_steps if step.at <= event.at]
+        last = max((*said, before.get(event.number, ANNOUNCED)), key=attrgetter("at", "is_carrier"))
+        status = event.status or last.status
+        is_returning = event.number in returning or any(step.status is Status.RETURN_TO_SENDER for step in said)
         if status is Status.RETURN_TO_SENDER:
             returning.add(event.number)
-        elif status is Status.DELIVERED and (event.number in returning or event.at >= returned_at):
+        elif status is Status.DELIVERED and is_returning:
             status = Status.RETURNED_TO_SENDER
-        before[event.number] = status
+        before[event.number] = Step(event.at, is_carrier=True, status=status)
         yield event, status
 
 

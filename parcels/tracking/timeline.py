@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from math import inf
 from operator import attrgetter
 from typing import Any, Final, Self
 
@@ -90,8 +89,7 @@ def derive(
     last = seen[-1]
     if not newest or newest["date"] <= last.at:
         newest = {"code": last.code, "description": last.text, "date": last.at}
-    returned_at = min((each.at for each in shop_steps if each.status is Status.RETURN_TO_SENDER), default=inf)
-    return replace(timeline, carrier_last_status=newest, events=history(seen, timeline.events, returned_at))
+    return replace(timeline, carrier_last_status=newest, events=history(seen, timeline.events, shop_steps))
 
 
 def window(expected: Json) -> Json:
@@ -111,12 +109,12 @@ def steps_of(reported: Timeline | None) -> Iterator[Step]:
     yield Step(as_of, is_carrier=False, status=status, kept_until=reported.end_deposit_date)
 
 
-def history(seen: Iterable[CarrierEvent], reported: list[Json], returned_at: float) -> list[Json]:
+def history(seen: Iterable[CarrierEvent], reported: list[Json], shop_steps: Collection[Step]) -> list[Json]:
     """Merge the events of both, newest first; of one that both report, the notifications are the shop's."""
     notified = {(event["carrierStatusCode"], event["createdAt"]): event for event in reversed(reported)}
     own = [
         as_answered(event, status, notified.pop((event.code, event.at), None))
-        for event, status in shown(seen, returned_at)
+        for event, status in shown(seen, shop_steps)
     ]
     left = (event for event in reported if (event["carrierStatusCode"], event["createdAt"]) in notified)
     return sorted([*reversed(own), *left], key=lambda event: event["createdAt"], reverse=True)  # stable

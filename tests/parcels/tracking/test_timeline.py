@@ -144,6 +144,19 @@ def test_an_event_without_a_status_is_shown_with_its_numbers_status_before() -> 
     assert shown == [S.OUT_FOR_DELIVERY, S.IN_TRANSIT, S.OUT_FOR_DELIVERY, S.IN_TRANSIT]
 
 
+def test_an_event_without_a_status_is_shown_with_what_the_shop_said_before_it() -> None:
+    """tracking.md, 5: `status` is that of its code, or the one before when it has none."""
+    messages = [event(at, None, "SM") for at in (4, 6, 8)]
+    shop = reported(S.OUT_FOR_DELIVERY, 5, events=[shop_event(S.OUT_FOR_DELIVERY, 5)])
+    for scans, expected in (
+        ([], [S.OUT_FOR_DELIVERY, S.OUT_FOR_DELIVERY, S.OUT_FOR_DELIVERY, S.FULFILLED]),
+        ([event(3, S.IN_TRANSIT)], [S.OUT_FOR_DELIVERY, S.OUT_FOR_DELIVERY, S.OUT_FOR_DELIVERY, S.IN_TRANSIT]),
+        ([event(7, S.EXCEPTION)], [S.EXCEPTION, S.EXCEPTION, S.OUT_FOR_DELIVERY, S.OUT_FOR_DELIVERY, S.FULFILLED]),
+    ):
+        timeline = derive(reported=shop, events=[*messages, *scans])
+        assert [each["status"] for each in timeline.events][: len(expected)] == expected
+
+
 def test_of_events_at_one_time_the_carriers_last_is_the_newest_else_the_most_advanced() -> None:
     advanced, behind = event(1, S.OUT_FOR_DELIVERY, "TA"), event(1, S.DELIVERY_FAILURE, "P")
     assert status_of(advanced, behind) == S.OUT_FOR_DELIVERY
