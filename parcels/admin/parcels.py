@@ -9,6 +9,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.views.main import ORDER_VAR
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.text import Truncator
 from django.utils.translation import gettext, gettext_lazy
@@ -19,10 +20,11 @@ from parcels.admin.filters import DELIVERY, FILTERS
 from parcels.admin.search import SEARCH, with_email
 from parcels.figures.models import Timing
 from parcels.figures.timing import WINDOW_END
-from parcels.importing.numbers import let_go
+from parcels.importing.numbers import GIVEN_OUT_AGAIN_MS, let_go
 from parcels.models import Parcel, TrackingNumber, UnlistedEventCode
 from parcels.personal_data.columns import COLUMNS
 from parcels.templatetags.parcel_page import late_label, moment, status_label, time
+from parcels.tracking.events import milliseconds
 from shops.api.file_answers import file_answer
 from shops.contracts.clients import tracker
 from shops.db import clock
@@ -50,8 +52,11 @@ def may_change(request: HttpRequest) -> bool:
     return request.user.has_perm("parcels.change_trackingnumber")
 
 
-def has_tracker(number: TrackingNumber) -> bool:
-    return bool(number.carrier_code) and tracker(number.carrier_code, is_test=number.shop.is_test) is not None
+def can_be_asked(number: TrackingNumber) -> bool:
+    """Tell if the number's carrier has a tracking service, and has not given the number out again."""
+    if not number.carrier_code or milliseconds(timezone.now()) - number.created_at >= GIVEN_OUT_AGAIN_MS:
+        return False
+    return tracker(number.carrier_code, is_test=number.shop.is_test) is not None
 
 
 class ParcelList(CappedList):
@@ -104,7 +109,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
             "numbers": numbers,
             "is_followed": any(number.followed_since for number in numbers),
             "may_change": may_change(request),
-            "may_ask": may_change(request) and any(map(has_tracker, numbers)),
+            "may_ask": may_change(request) and any(map(can_be_asked, numbers)),
             "colleagues": taking.colleagues() if may_change(request) else [],
             "panels": [panel(request, parcel) for panel in self.panels],
         }
@@ -132,7 +137,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     def have_asked(self, request: HttpRequest, parcel: Parcel) -> None:
         """Let the carriers be asked as soon as a process is free."""
         rows = TrackingNumber.objects.filter(parcel=parcel.pk)
-        asked = [number.pk for number in rows.select_related("shop") if has_tracker(number)]
+        asked = [number.pk for number in rows.select_related("shop") if can_be_asked(number)]
         if rows.filter(pk__in=asked).update(due_at=clock.now()):
             record(Action.CHANGED, parcel, note="The carrier is asked by hand.")
             messages.success(request, gettext("The carrier is asked now. Reload the page in a minute."))

@@ -64,6 +64,19 @@ def test_a_carrier_without_a_tracking_service_is_not_said_to_be_asked(shop: Shop
     assert TrackingNumber.objects.get(parcel="P1").due_at == before
 
 
+def test_a_number_that_its_carrier_has_given_out_again_is_not_asked_about(shop: Shop) -> None:
+    """tracking.md, 3: numbers are given out again after about 13 months; only for younger parcels is asked."""
+    old = ms_ago(400)
+    line = {"carrierCode": "beta", "lastStatus": "IN_TRANSIT", "lastStatusUpdatedAt": old, "events": []}
+    import_parcel(shop, id="P1", trackingId="6A12345678901", createdAt=old, **line)
+    staff = logged_in("view_parcel", "change_trackingnumber")
+    assert "Ask the carrier now" not in page_of(staff, "P1")
+    answer = staff.post(ASK, follow=True).text
+    assert "asked now" not in answer
+    assert "be asked" in answer
+    assert TrackingNumber.objects.get(parcel="P1").due_at is None
+
+
 def test_staff_let_a_number_go_that_was_never_handed_in(shop: Shop) -> None:
     at = ms_ago(1)
     line = {"id": "P1", "trackingId": "N1", "trackingNumbers": ["N1", "N2"], "carrierCode": "alpha", "events": []}
