@@ -1,6 +1,5 @@
 """The admin's pages of shops and tokens, as a browser sees them."""
 
-import re
 from datetime import UTC, datetime, timedelta
 from unittest.mock import Mock
 
@@ -15,6 +14,7 @@ from shops.models import AccessToken, Shop
 from shops.staff.audit.models import AuditEntry
 from tests.support.api import client, logged_in, query_count
 from tests.support.audit import changes, note
+from tests.support.desk import seen
 from tests.support.markup import parsed
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_sidebar")]
@@ -47,21 +47,14 @@ def test_a_shop_is_made_renamed_and_made_inactive_but_never_deleted(staff: Clien
 def test_by_a_page_that_is_out_of_date_nothing_is_saved(staff: Client, shop: Shop) -> None:
     page = f"/admin/shops/shop/{shop.id}/change/"
     fields = {"name": "Renamed", "is_active": "on", "tokens-TOTAL_FORMS": 0, "tokens-INITIAL_FORMS": 0}
-    read = {"seen": read_of(staff, page)}
+    read = {"seen": seen(staff.get(page).text)}
     Shop.objects.filter(id=shop.id).update(is_active=False)  # a colleague stops the shop
     assert "it has changed since the page was read" in staff.post(page, fields | read, follow=True).text
     shop.refresh_from_db()
     assert (shop.is_active, shop.name == "Renamed") == (False, False)
-    staff.post(page, fields | {"seen": read_of(staff, page)})
+    staff.post(page, fields | {"seen": seen(staff.get(page).text)})
     shop.refresh_from_db()
     assert (shop.is_active, shop.name) == (True, "Renamed")
-
-
-def read_of(staff: Client, page: str) -> str:
-    """Read the digest of the values that the form of a page shows."""
-    found = re.search(r'name="seen" value="(\w+)"', staff.get(page).text)
-    assert found
-    return found[1]
 
 
 def test_roles_that_a_colleague_took_away_are_not_given_back_by_a_page_read_before(staff: Client) -> None:
@@ -69,7 +62,7 @@ def test_roles_that_a_colleague_took_away_are_not_given_back_by_a_page_read_befo
     support = Group.objects.get(name="Support")
     user.groups.add(support)
     page, fields = f"/admin/auth/user/{user.pk}/change/", {"username": "bea", "is_staff": "on", "is_active": "on"}
-    read = {"seen": read_of(staff, page), "groups": [support.pk]}
+    read = {"seen": seen(staff.get(page).text), "groups": [support.pk]}
     user.groups.clear()
     staff.post(page, fields | read | {"email": "bea@example.com"})
     user.refresh_from_db()

@@ -1,5 +1,6 @@
 """All routes of the admin, with a row for each page, and members of the staff in each role."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
@@ -63,6 +64,11 @@ def listed(browser: Client, link: str) -> int:
     """Count the rows of a list, or of the page of labels to decide."""
     context = undrawn(browser, link)
     return int(context["cl"].result_count if "cl" in context else len([*context["waiting"], *context["noticed"]]))
+
+
+def seen(page: str) -> list[str]:
+    """Find the digests that a page's forms send of what it showed: of a label, or of the values of a form."""
+    return re.findall(r'name="seen" value="(\w+)"', page)
 
 
 def rows() -> dict[str, models.Model]:

@@ -1,7 +1,6 @@
 """The staff's pages of labels and contracts, and the files that staff upload there."""
 
 import io
-import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -37,11 +36,6 @@ def listed(staff: Client, **query: Any) -> list[str]:
 
 def decide(staff: Client, label: ShippingLabel, decision: str, **data: Any) -> Response:
     return staff.post(f"{LABELS}{label.id}/{decision}/", data, follow=True)
-
-
-def seen(page: str) -> list[str]:
-    """Find the digests of the labels that the forms of a page were made of."""
-    return re.findall(r'name="seen" value="(\w+)"', page)
 
 
 def download(url: str) -> bytes:

@@ -10,14 +10,14 @@ from labels.lifecycle.notices import CUSTOMS_FORM_MISSING, of_surplus
 from labels.models import LabelState, ShippingLabel, lease
 from parcels.models import TrackingNumber
 from shops.models import Shop
-from tests.labels.admin.pages import LABELS, TO_DECIDE, decide, page_of, seen
+from tests.labels.admin.pages import LABELS, TO_DECIDE, decide, page_of
 from tests.labels.conftest import Sandbox, row
 from tests.labels.factories import LabelFactory
 from tests.labels.interruptions import CANCEL
 from tests.labels.orders import order, post, weighing
 from tests.support.api import Caller, logged_in
 from tests.support.audit import changes, note
-from tests.support.desk import FRENCH
+from tests.support.desk import FRENCH, seen
 from tests.support.paths import PARCELS, SHIPMENTS
 
 WAITED = timedelta(minutes=61)

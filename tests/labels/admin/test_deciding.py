@@ -18,13 +18,14 @@ from shops.contracts import clients
 from shops.models import Shop
 from shops.staff.audit.models import Channel
 from shops.staff.audit.recording import Actor, acting
-from tests.labels.admin.pages import LABELS, bought_unknown, buy, decide, numbers_of, page_of, pdf_file, seen, upload
+from tests.labels.admin.pages import LABELS, bought_unknown, buy, decide, numbers_of, page_of, pdf_file, upload
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.gates import during
 from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller, Response, logged_in
 from tests.support.audit import changes, note
+from tests.support.desk import seen
 from tests.support.factories import ShopFactory
 from tests.support.paths import SHIPMENTS
 from tests.support.threads import in_threads
