@@ -112,10 +112,9 @@ def replica_url(primary_url: str) -> Callable[[str], None]:
     """Return the validator of a replica's URL, given its primary's."""
 
     def check_replica(value: str) -> None:
-        if value and primary_url.startswith("sqlite:"):
+        if primary_url.startswith("sqlite:"):
             raise ValidationError("needs a DATABASE_URL of PostgreSQL, as SQLite has no replicas")
-        if value:
-            check_url(value, r"postgres(ql)?://", "postgresql://USER:PASSWORD@HOST:PORT,HOST:PORT/NAME")
+        check_url(value, r"postgres(ql)?://", "postgresql://USER:PASSWORD@HOST:PORT,HOST:PORT/NAME")
 
     return check_replica
 

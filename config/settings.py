@@ -1,6 +1,7 @@
 """All settings, from the environment. With DEBUG off, an insecure, malformed or missing value stops the start."""
 
 import os
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,12 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = BASE_DIR / "var"  # files of a first look
 VERSION = __version__
 env = Env()
+
+
+def optional(name: str, check: Callable[[str], None], default: str = "") -> str:
+    """Read a setting that may be empty, as compose gives a variable that has no value; any other text is checked."""
+    return env.str(name, default) and env.str(name, default, validate=check)
+
 
 # --- Where and how it runs ---
 
@@ -63,7 +70,7 @@ ADMIN_MFA_REQUIRED = env.bool("ADMIN_MFA_REQUIRED", not DEBUG)
 OPERATOR = env.str("OPERATOR", "", validate=validators.one_line)
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HTTPS
 # One sign-on by OpenID Connect, beside the passwords (config.login.oidc); without an issuer there is none.
-OIDC_ISSUER = env.str("OIDC_ISSUER", "", validate=validators.issuer)
+OIDC_ISSUER = optional("OIDC_ISSUER", validators.issuer)
 OIDC_CLIENT_ID = env.str("OIDC_CLIENT_ID", "", validate=validators.login)
 OIDC_CLIENT_SECRET = env.str("OIDC_CLIENT_SECRET", "", validate=validators.login)
 OIDC_SCOPES = env.str("OIDC_SCOPES", "openid profile email", validate=validators.scopes).split()
@@ -80,7 +87,7 @@ ADMIN_PICTURE_HOSTS: list[str] = env.list(
 
 SQLITE_DEFAULT = f"sqlite:///{VAR_DIR / 'db.sqlite3'}"
 DATABASE_URL = env.str("DATABASE_URL", SQLITE_DEFAULT, validate=databases.database_url)
-DATABASE_REPLICA_URL = env.str("DATABASE_REPLICA_URL", "", validate=databases.replica_url(DATABASE_URL))
+DATABASE_REPLICA_URL = optional("DATABASE_REPLICA_URL", databases.replica_url(DATABASE_URL))
 DATABASES = {"default": databases.primary(DATABASE_URL)}
 if DATABASE_REPLICA_URL:  # parcels are read from it (shops.db.replicas)
     DATABASES["replica"] = databases.replica(DATABASE_REPLICA_URL)
@@ -88,7 +95,7 @@ if DATABASE_REPLICA_URL:  # parcels are read from it (shops.db.replicas)
 # --- The rate limit ---
 
 RATE_LIMIT = validators.parse_rate(env.str("RATE_LIMIT", "100/60s", validate=validators.rate))
-REDIS_URL = env.str("REDIS_URL", "", validate=validators.redis_url)
+REDIS_URL = optional("REDIS_URL", validators.redis_url)
 CACHES = {
     "default": framework.PROCESS_CACHE,  # counts while Redis does not answer, too
     # A list, as Django splits a string at commas into several servers.
@@ -128,7 +135,7 @@ def endpoints(urls: dict[str, str]) -> dict[str, Any]:
     url = env.str(first, default, validate=validators.http_url)
     read: dict[str, str | None] = {first: url}
     for name, usual in further:
-        read[name] = env.str(name, usual if url == default else "", validate=validators.http_url_or_none) or None
+        read[name] = optional(name, validators.http_url, usual if url == default else "") or None
     return {name.partition("_")[2].lower(): each for name, each in read.items()}
 
 
@@ -136,7 +143,7 @@ CARRIER_ENDPOINTS = {carrier: endpoints(urls) for carrier, urls in CARRIER_URLS.
 # The sandbox of test shops, whose clients are built from it alone; empty: they can't order.
 carriers_urls = [url for urls in CARRIER_ENDPOINTS.values() for url in urls.values() if url]
 is_sandbox = validators.sandbox_url([url for urls in CARRIER_URLS.values() for url in urls.values()], carriers_urls)
-SANDBOX_URL = env.str("SANDBOX_URL", "", validate=is_sandbox).rstrip("/")
+SANDBOX_URL = optional("SANDBOX_URL", is_sandbox).rstrip("/")
 CARRIER_TIMEOUT = env.float("CARRIER_TIMEOUT", 20.0, validate=validators.above_zero)
 CARRIER_CONCURRENCY = env.int("CARRIER_CONCURRENCY", 4, validate=validators.above_zero)
 # Calls a second to each carrier's tracking service, of all processes together (parcels.tracking.limits).
@@ -154,15 +161,15 @@ WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", False)
 
 # --- Mail (config.desk.morning); without a host there is none ---
 
-EMAIL_HOST = env.str("EMAIL_HOST", "", validate=validators.host_or_none)
+EMAIL_HOST = optional("EMAIL_HOST", validators.host)
 EMAIL_PORT = env.int("EMAIL_PORT", 587, validate=validators.port)
 EMAIL_HOST_USER = env.str("EMAIL_HOST_USER", "", validate=validators.login)
 EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_PASSWORD", "", validate=validators.login)
 EMAIL_USE_SSL = EMAIL_PORT == 465  # noqa: PLR2004 - the port where TLS begins with the first byte (RFC 8314)
 EMAIL_USE_TLS = not EMAIL_USE_SSL  # STARTTLS
 EMAIL_TIMEOUT = 10  # seconds
-DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "", validate=validators.sender)
-ADMIN_URL = env.str("ADMIN_URL", "", validate=validators.base_url(is_https=HTTPS))  # start of the links in e-mails
+DEFAULT_FROM_EMAIL = optional("DEFAULT_FROM_EMAIL", validators.sender)
+ADMIN_URL = optional("ADMIN_URL", validators.base_url(is_https=HTTPS))  # start of the links in e-mails
 if EMAIL_HOST and not (DEFAULT_FROM_EMAIL and ADMIN_URL):
     raise EnvError('Environment variable "EMAIL_HOST" needs DEFAULT_FROM_EMAIL and ADMIN_URL')
 
@@ -175,7 +182,7 @@ if DEBUG:
 else:
     CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", subcast=str.strip, validate=validators.own_fernet_keys)
 STORAGE_TIMEOUT_S = 15.0  # of a bucket: a deadline over all attempts
-PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", "", validate=validators.base_url(is_https=HTTPS))
+PUBLIC_BASE_URL = optional("PUBLIC_BASE_URL", validators.base_url(is_https=HTTPS))
 LABELS_BUCKET = env.str("LABELS_BUCKET", "", validate=validators.bucket)
 LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"), validate=[] if LABELS_BUCKET else validators.folder)
 
@@ -203,7 +210,7 @@ def label_storage(bucket: str) -> dict[str, Any]:
             "security_token": env.str("AWS_SESSION_TOKEN", None, validate=validators.login),
             "region_name": env.str("AWS_REGION", None, validate=validators.region)
             or env.str("AWS_DEFAULT_REGION", "us-east-1", validate=validators.region),
-            "endpoint_url": env.str("AWS_S3_ENDPOINT_URL", "", validate=validators.http_url_or_none) or None,
+            "endpoint_url": optional("AWS_S3_ENDPOINT_URL", validators.http_url) or None,
             "addressing_style": style,
             "querystring_auth": True,
             "querystring_expire": 900,
@@ -259,9 +266,8 @@ KEEP_ALIVE = env.int("KEEP_ALIVE", 75, validate=validators.above_zero)
 STOP_TIMEOUT = env.int("STOP_TIMEOUT", 120, validate=validators.above_zero)
 GRACEFUL_TIMEOUT = STOP_TIMEOUT - 15  # for requests in flight; the rest is for ending the workers that still hang
 METRICS_HOST = env.str("METRICS_HOST", "127.0.0.1", validate=validators.host)
-# Empty counts as not set, as compose gives a variable that has no value.
-METRICS_PORT = int(env.str("METRICS_PORT", "", validate=validators.port_or_none) or 0)
-WORK_METRICS_PORT = int(env.str("WORK_METRICS_PORT", "", validate=validators.port_or_none) or 0)
+METRICS_PORT = int(optional("METRICS_PORT", validators.port_in_digits) or 0)
+WORK_METRICS_PORT = int(optional("WORK_METRICS_PORT", validators.port_in_digits) or 0)
 if not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):  # the library would take an empty one for the working folder
     os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)
 
@@ -273,8 +279,8 @@ LOGGING["handlers"]["stderr"]["formatter"] = LOG_FORMAT
 
 # --- Traces and error reports: both need requirements-extras.txt ---
 
-OTEL_EXPORTER_OTLP_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "", validate=validators.tracing)
-SENTRY_DSN = env.str("SENTRY_DSN", "", validate=validators.sentry_dsn)
+OTEL_EXPORTER_OTLP_ENDPOINT = optional("OTEL_EXPORTER_OTLP_ENDPOINT", validators.tracing)
+SENTRY_DSN = optional("SENTRY_DSN", validators.sentry_dsn)
 if SENTRY_DSN:
     LOGGING["handlers"]["reports"] = {
         "class": "config.ops.error_reports.Handler",

@@ -71,7 +71,7 @@ REDIS = re.compile(r"rediss?://[^/?#]+(/[0-9]*)?(\?.*)?\Z|(rediss?\+sentinel|uni
 
 def redis_url(value: str) -> None:
     try:
-        is_valid = not value or bool(REDIS.match(value) and Pool.from_url(value).make_connection())
+        is_valid = bool(REDIS.match(value) and Pool.from_url(value).make_connection())
     except (ValueError, TypeError):  # the latter for an unknown parameter
         is_valid = False
     if not is_valid:
@@ -99,16 +99,11 @@ def http_url(value: str) -> None:
         raise ValidationError("needs an http or https URL")
 
 
-def http_url_or_none(value: str) -> None:
-    if value:
-        http_url(value)
-
-
 def issuer(value: str) -> None:
     """Refuse an issuer without https, but for one on this machine."""
-    http_url_or_none(value)
+    http_url(value)
     is_local = urlsplit(value).hostname in {"127.0.0.1", "::1", "localhost"}
-    if value and ("?" in value or not (value.startswith("https://") or is_local)):
+    if "?" in value or not (value.startswith("https://") or is_local):
         raise ValidationError("needs an https URL without a query")
 
 
@@ -130,9 +125,9 @@ def sandbox_url(default_urls: Iterable[str], urls: Iterable[str]) -> Callable[[s
     taken = {place(url) for url in urls}
 
     def check(value: str) -> None:
-        http_url_or_none(value)
+        http_url(value)
         host = place(value)[0]
-        if value and (place(value) in taken or any(f".{host}".endswith(f".{domain}") for domain in domains)):
+        if place(value) in taken or any(f".{host}".endswith(f".{domain}") for domain in domains):
             raise ValidationError("needs an address of its own: a carrier is asked at this one")
         if "?" in value:
             raise ValidationError("needs a URL without a query")
@@ -147,16 +142,14 @@ def place(url: str) -> tuple[str, int]:
 
 
 def tracing(value: str) -> None:
-    http_url_or_none(value)
-    if value:
-        check_extra("opentelemetry.exporter.otlp.proto.http")
+    http_url(value)
+    check_extra("opentelemetry.exporter.otlp.proto.http")
 
 
 def sentry_dsn(value: str) -> None:
-    if value and not (is_http_url(value) and SENTRY.fullmatch(value)):
+    if not (is_http_url(value) and SENTRY.fullmatch(value)):
         raise ValidationError("needs a DSN of Sentry, such as https://KEY@sentry.example.com/1")
-    if value:
-        check_extra("sentry_sdk")
+    check_extra("sentry_sdk")
 
 
 def check_extra(module: str) -> None:
@@ -175,15 +168,8 @@ def host(value: str) -> None:
         raise ValidationError("needs a host name or an IP address, without a port")
 
 
-def host_or_none(value: str) -> None:
-    if value:
-        host(value)
-
-
 def sender(value: str) -> None:
     """Refuse an address that no mail is sent from; a name may stand before it."""
-    if not value:
-        return
     is_valid = value.isprintable() and bool(re.fullmatch(r"[^\s@]+@[^\s@]+", parseaddr(value)[1]))
     try:
         is_valid = is_valid and bool(sanitize_address(value, "utf-8"))  # as each e-mail does
@@ -197,10 +183,10 @@ def base_url(*, is_https: bool) -> Callable[[str], None]:
     """Make the check of the start of our own links: where http is redirected, it has no place in them."""
 
     def check(value: str) -> None:
-        http_url_or_none(value)
+        http_url(value)
         if "?" in value:
             raise ValidationError("needs an http or https URL that a path can be added to")
-        if value and is_https and urlsplit(value).scheme != "https":
+        if is_https and urlsplit(value).scheme != "https":
             raise ValidationError("needs an https URL, as HTTPS is on")
 
     return check
@@ -221,8 +207,8 @@ def own_fernet_keys(values: list[str]) -> None:
         raise ValidationError("needs keys of your own: one of these is public")
 
 
-def port_or_none(value: str) -> None:
-    if value and not (value.isascii() and value.isdecimal() and int(value[:6]) <= MAX_PORT):
+def port_in_digits(value: str) -> None:
+    if not (value.isascii() and value.isdecimal() and int(value[:6]) <= MAX_PORT):
         raise ValidationError(PORT)
 
 

@@ -64,7 +64,6 @@ def test_a_replica_is_postgresql(url: str) -> None:
 
 
 def test_sqlite_has_no_replicas() -> None:
-    databases.replica_url("sqlite:///file")("")
     with pytest.raises(ValidationError, match="SQLite has no replicas"):
         databases.replica_url("sqlite:///file")(REPLICAS)
 

@@ -34,6 +34,11 @@ PRODUCTION = {
     "REDIS_URL": "rediss://:hunter2@redis.example.com:6379/0",
 }
 PORTS = ("METRICS_PORT", "WORK_METRICS_PORT")
+# As compose gives a variable that has no value.
+MAY_BE_EMPTY = (
+    "ADMIN_URL DATABASE_REPLICA_URL DEFAULT_FROM_EMAIL EMAIL_HOST OIDC_ISSUER OTEL_EXPORTER_OTLP_ENDPOINT "
+    "PUBLIC_BASE_URL REDIS_URL SANDBOX_URL SENTRY_DSN"
+).split()
 SENTINEL = "redis+sentinel://s1,[::1]:26380/main/1"
 BUCKET = {"LABELS_BUCKET": "labels"}
 BUCKET_KEYS = {"AWS_ACCESS_KEY_ID": "an-id", "AWS_SECRET_ACCESS_KEY": "a-secret"}
@@ -330,7 +335,8 @@ def test_links_are_https_unless_the_service_serves_plain_http(name: str, monkeyp
         *(({"EMAIL_PORT": port}, "EMAIL_USE_SSL", port == "465") for port in ("465", "587", "25")),
         *(({"EMAIL_PORT": port}, "EMAIL_USE_TLS", port != "465") for port in ("465", "587", "25")),
         ({"OIDC_ROLES": "a=Support, b c=Accounts"}, "OIDC_ROLES", {"a": "Support", "b c": "Accounts"}),
-        *(({"REDIS_URL": url}, "REDIS_URL", url) for url in ("", "redis://localhost", SENTINEL)),
+        *(({"REDIS_URL": url}, "REDIS_URL", url) for url in ("redis://localhost", SENTINEL)),
+        *(({name: ""}, name, "") for name in MAY_BE_EMPTY),
         *((BUCKET, f"STORAGES labels OPTIONS {name}", None) for name in ("access_key", "secret_key")),
         (BUCKET | BUCKET_KEYS, "STORAGES labels OPTIONS access_key", "an-id"),
         (BUCKET | BUCKET_KEYS, "STORAGES labels OPTIONS secret_key", "a-secret"),
