@@ -15,7 +15,6 @@ from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.templatetags.parcel_page import LATE_FIELDS, late_label, moment
 from parcels.tracking.events import milliseconds
 from shops.staff import days
-from shops.staff.pages import page_of
 from shops.staff.spreadsheets import chunks
 
 BATCH: Final = 1000
@@ -53,7 +52,7 @@ class Result:
     cancelled_at: datetime | None = None
     is_cancelled: bool = False
     weight_kg: Decimal | None = None
-    page: str = ""
+    parcel: str = ""  # its id
     late: str = ""  # the mark of a parcel that is
 
     def cells(self, words: Mapping[str, str]) -> list[Any]:
@@ -128,7 +127,7 @@ def of_parcel(row: TrackingNumber, label: ShippingLabel | None) -> Result:
     known.handed_in_at = moment(parcel.handed_in_at)
     known.late = late_label(parcel)
     known.is_cancelled = known.is_cancelled or row.state == NumberState.CANCELLED
-    known.page = page_of(parcel)
+    known.parcel = parcel.id
     return known
 
 
@@ -148,7 +147,6 @@ def of_label(number: str, label: ShippingLabel) -> Result:
         cancelled_at=label.cancel_requested_at if is_cancelled else None,
         is_cancelled=is_cancelled,
         weight_kg=Decimal(weights[0]) if weights else None,
-        page=page_of(label),
     )
 
 

@@ -11,7 +11,7 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_safe
 
-from config.desk.lists import look_up_typed
+from config.desk.lists import look_up_typed, may_check
 from config.desk.pasted import is_list
 from labels.admin.search import SEARCH as IN_LABELS
 from labels.models import ShippingLabel
@@ -131,7 +131,8 @@ def search(request: HttpRequest) -> HttpResponse:
     """Open the page of the only hit, list several, or say what was looked for."""
     if not any(site_admin(model).has_view_permission(request) for model in (Parcel, ShippingLabel)):
         raise PermissionDenied
-    if is_list(typed := request.GET.get("q", "")[:MAX_LIST_LENGTH]):
+    typed = request.GET.get("q", "")[:MAX_LIST_LENGTH]
+    if may_check(request) and is_list(typed):
         return look_up_typed(request, typed)
     asked = Search(request, typed.strip()[:MAX_LENGTH])
     if asked.text:

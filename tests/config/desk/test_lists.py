@@ -19,7 +19,9 @@ from parcels.models import Parcel
 from shops.models import Shop
 from shops.staff.audit.models import Action, AuditEntry
 from shops.staff.days import today
+from shops.staff.pages import address_of
 from tests.labels.factories import LabelFactory, publish
+from tests.support.api import logged_in
 from tests.support.desk import FRENCH, member
 from tests.support.factories import DestinationFactory, import_parcel
 
@@ -94,6 +96,23 @@ def test_a_list_says_of_each_number_what_is_known(staff: Client, shop: Shop) -> 
     entry = AuditEntry.objects.filter(action=Action.SEARCHED).latest("id")
     assert (entry.details["kind"], entry.details["hits"]) == ("list", 3)
     assert staff.get("/admin/search/", {"q": f"{A} {B}"}).context["groups"][0].count == 2
+
+
+def test_a_result_leads_to_the_page_that_its_reader_may_open(shop: Shop) -> None:
+    label, lost = bought(shop, A), LabelFactory(shop=shop, state="unknown", tracking_numbers=[B])
+    of_parcel, of_label = (address_of("parcels.parcel", label.id), address_of("labels.shippinglabel", lost.id))
+    for role, links in (("Support", [of_parcel, of_label]), ("Accounting", [])):
+        page = member(role).post(LIST, {"numbers": f"{A} {B}"}).text
+        assert [link for link in (of_parcel, of_label) if link in page] == links, role
+
+
+def test_who_sees_no_parcels_finds_none_by_a_list(shop: Shop) -> None:
+    bought(shop, A)
+    import_parcel(shop, trackingId=B, orderNumber="A-1000")
+    reader = logged_in("view_shippinglabel")
+    assert reader.post(LIST, {"numbers": f"{A} {B}"}).status_code == 403
+    assert "desk-pasted" not in reader.get("/admin/").text
+    assert "A-1000" not in reader.get("/admin/search/", {"q": f"{A} {B}"}).text
 
 
 def test_what_is_not_ours_is_its_number_and_what_is_late_is_marked(staff: Client, shop: Shop) -> None:
