@@ -17,7 +17,7 @@ from config.desk.queue import take
 from config.desk.search import search
 from config.docs import views as docs
 from config.docs.guide import CHANGES, PAGES, REFUSALS
-from config.docs.openapi.views import openapi_json, openapi_yaml
+from config.docs.openapi.views import show_description
 from config.ops.health import livez, readyz
 from labels.views import LabelFileView
 from shops.api.paths import API_ROOT, FILES
@@ -42,8 +42,7 @@ urlpatterns = [
     path("llms.txt", docs.show_index, name="llms-txt"),
     path("docs/parcels.http", docs.download_collection, name="collection"),
     path("docs/postman.json", docs.download_postman, name="postman"),
-    path("openapi.json", openapi_json, name="openapi-json"),
-    path("openapi.yaml", openapi_yaml, name="openapi-yaml"),
+    *(path(f"openapi.{kind}", show_description, {"kind": kind}, f"openapi-{kind}") for kind in ("json", "yaml")),
     path("livez", livez, name="livez"),
     path("readyz", readyz, name="readyz"),
     path("", include("config.login.urls")),

@@ -2,7 +2,6 @@
 
 import html
 import re
-from collections.abc import Iterator
 from urllib.parse import parse_qs
 
 import pytest
@@ -11,7 +10,6 @@ from django.contrib.admin.utils import quote as quoted
 from django.contrib.auth.models import Group, Permission, User
 from django.db import models
 from django.test import Client
-from django.urls import URLPattern, URLResolver, get_resolver
 
 from labels.models import ShippingLabel
 from parcels.models import Parcel
@@ -22,6 +20,7 @@ from tests.labels.factories import ContractFactory, LabelFactory
 from tests.support.api import Response, client, logged_in
 from tests.support.desk import FRENCH
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
+from tests.support.paths import patterns
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 EVERY_LISTS = {"q", "p", "o", "all", "e", "_popup", "_to_field", "_facets", "unknown"}  # the same code reads them
@@ -30,25 +29,15 @@ each_list = pytest.mark.parametrize("model_admin", admin.site._registry.values()
 quickly = pytest.mark.usefixtures("no_sidebar", "refusals_read_once")
 
 
-def paths(resolver: URLResolver, value: str, start: str = "") -> Iterator[str]:
-    """An address of each route, with a value for everything that a route leaves open."""
-    for entry in resolver.url_patterns:
-        path = start + filled(str(entry.pattern), value)
-        if isinstance(entry, URLPattern):
-            yield path
-        else:
-            yield from paths(entry, value, path)
-
-
 def filled(route: str, value: str) -> str:
     """Fill the open parts of a route in; a regular expression's is the first of its alternatives, or anything."""
-    filled_in = re.sub(r"\(\?P<\w+>(\w*)[^)]*\)", lambda part: part[1] or value, route)
-    return re.sub(r"<(\w+:)?\w+>", lambda part: "9" * 30 if part[1] == "int:" else value, filled_in).strip("^$")
+    filled_in = re.sub(r"\(\?P<\w+>(\w*)[^)]*\)|[$^]", lambda part: part[1] or value if part[0][1:] else "", route)
+    return re.sub(r"<(\w+:)?\w+>", lambda part: "9" * 30 if part[1] == "int:" else value, filled_in)
 
 
 def admin_paths(value: str = "x") -> list[str]:
-    (resolver,) = [entry for entry in get_resolver().url_patterns if getattr(entry, "namespace", "") == "admin"]
-    return sorted(set(paths(resolver, value, "/admin/")))  # type: ignore[arg-type]  # a namespace is a resolver's
+    """An address of each route, with a value for everything that a route leaves open."""
+    return sorted({filled(route, value) for route, _ in patterns(admin.site.urls[0], "/admin/")})
 
 
 @pytest.fixture

@@ -6,12 +6,13 @@ from typing import Any
 from unittest.mock import patch
 
 import orjson
+from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.contrib.auth.models import Group, User
 from django.db import models
 from django.template.response import SimpleTemplateResponse
 from django.test import Client
-from django.urls import URLPattern, get_resolver, reverse
+from django.urls import URLPattern, reverse
 from django.utils import timezone
 
 from config.roles import ROLES
@@ -36,6 +37,7 @@ from tests.support.factories import (
     ShopFactory,
     import_lines,
 )
+from tests.support.paths import patterns
 
 FRENCH = {"Accept-Language": "fr-FR,fr;q=0.9,en;q=0.5"}
 QUERIES = {"autocomplete": {"app_label": "shops", "model_name": "accesstoken", "field_name": "shop", "term": ""}}
@@ -162,18 +164,9 @@ def routes(world: dict[str, models.Model]) -> Iterator[tuple[str, str]]:
 
     Those without a name only redirect, or answer that there is nothing.
     """
-    (resolver,) = [entry for entry in get_resolver().url_patterns if getattr(entry, "namespace", "") == "admin"]
-    for pattern in patterns(resolver):
+    for _, pattern in patterns(admin.site.urls[0]):
         if pattern.name:
             yield pattern.name, address(pattern.name, pattern, world)
-
-
-def patterns(resolver: Any) -> Iterator[URLPattern]:
-    for entry in resolver.url_patterns:
-        if isinstance(entry, URLPattern):
-            yield entry
-        else:
-            yield from patterns(entry)
 
 
 def address(name: str, pattern: URLPattern, world: dict[str, models.Model]) -> str:

@@ -37,13 +37,6 @@ def version() -> str:
 
 @require_safe
 @cache_control(public=True, max_age=MAX_AGE_S)
-@etag(lambda _: version())
-def openapi_json(request: HttpRequest) -> HttpResponse:
-    return HttpResponse(as_json(), content_type="application/json")
-
-
-@require_safe
-@cache_control(public=True, max_age=MAX_AGE_S)
-@etag(lambda _: version())
-def openapi_yaml(request: HttpRequest) -> HttpResponse:
-    return HttpResponse(as_yaml(), content_type="application/yaml")
+@etag(lambda *_, **__: version())
+def show_description(request: HttpRequest, kind: str) -> HttpResponse:
+    return HttpResponse(as_json() if kind == "json" else as_yaml(), content_type=f"application/{kind}")
