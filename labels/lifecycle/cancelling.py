@@ -139,18 +139,19 @@ def defer(label: ShippingLabel) -> None:
 
 
 def repeat(label: ShippingLabel, *, was_interrupted: bool) -> None:
-    """Repeat a cancellation, for an hour from its request; after that it waits for a person.
+    """Repeat a cancellation, for an hour from its request; after that it waits for a person where it may be billed.
 
     One that was interrupted may have been carried out: no refusal says any more that the label stays bought, nor does a
     parcel that the carrier has of another one. Once a parcel is cancelled, the others are to be so too.
     """
-    if was_interrupted and CARRIERS[label.carrier_code].bills_unused_labels:
+    is_billed = CARRIERS[label.carrier_code].bills_unused_labels
+    if was_interrupted and is_billed:
         end(label, Event.CANCEL_UNANSWERED)
     handed_in = parcels.handed_in(label)
     is_certain = label.state != LabelState.CANCEL_UNKNOWN or handed_in == set(label.tracking_numbers)
     if handed_in and is_certain and not label.is_cancelled_in_part:
         kept(label, Event.HANDED_IN, HANDED_IN)
-    elif not label.is_cancellation_overdue:
+    elif not (is_billed and label.is_cancellation_overdue):
         try:
             with suppress(CancelError, CarrierError), conversation_if_billed(label) as talk:
                 perform(label, talk)

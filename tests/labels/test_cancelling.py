@@ -5,6 +5,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from labels.lifecycle import cancelling
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
@@ -13,6 +14,7 @@ from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.factories import LabelFactory
 from tests.labels.interruptions import CANCEL, KEY, pass_time
 from tests.labels.orders import PRODUCT, order, post, weighing
+from tests.models.interruptions import Killed, die
 from tests.shops.commands import run_here
 from tests.support.api import Caller, assert_error
 from tests.support.paths import SHIPMENTS
@@ -102,6 +104,18 @@ def test_after_an_hour_a_cancellation_is_a_persons(buyer: Caller, sandbox: Sandb
     assert reconcile() == {LabelState.CANCELLING: 1}
     assert sandbox.questions() == asked
     assert list(ShippingLabel.objects.needing_decision()) == [row()]
+
+
+def test_a_cancellation_at_beta_is_never_a_persons(buyer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    label = bought(buyer, "beta")
+    with monkeypatch.context() as patch:
+        patch.setattr(cancelling, "perform", lambda *_, **__: die())
+        with pytest.raises(Killed):
+            cancel(label.id)
+    assert row().state == LabelState.CANCELLING
+    pass_time(3601)
+    assert reconcile() == {LabelState.CANCELLED: 1}
+    assert not ShippingLabel.objects.needing_decision().exists()
 
 
 @pytest.mark.parametrize("refused_before", [0, 1])

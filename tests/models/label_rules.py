@@ -122,7 +122,7 @@ class Oracle:
         if row.state in OPEN | CANCELLATION:
             assert is_persons, f"{row.state}, and nobody is told"
         if row.carrier_code == "beta":
-            is_free = row.state not in OPEN or row.id in self.restored
+            is_free = row.state not in OPEN | CANCELLATION or row.id in self.restored
             assert is_free, f"beta bills nothing, and its order is {row.state} for ever"
             return
         known = {*row.tracking_numbers, *row.cancelled_numbers}
