@@ -35,12 +35,12 @@ def read_key(header: str | None) -> str | None:
 
 
 def digest(body: Any) -> str:
-    """Return the SHA-256 of a JSON value: the order of keys, spaces, and ``1`` or ``1.0`` make no difference."""
-    return hashlib.sha256(orjson.dumps(canonical(body), option=orjson.OPT_SORT_KEYS)).hexdigest()
+    """Return the SHA-256 of a canonical JSON value: the order of keys makes no difference."""
+    return hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def canonical(value: Any) -> Any:
-    """Write each whole number of a JSON value as an integer: ``1`` and ``1.0`` are the same value."""
+    """Write each whole number of a JSON value as an integer: ``1`` and ``1.0`` are the same, and both are read."""
     if isinstance(value, dict):
         return {name: canonical(inner) for name, inner in value.items()}
     if isinstance(value, list):

@@ -14,7 +14,6 @@ from carriers import CARRIERS, order_table
 from carriers.products import PRODUCTS
 from carriers.shipment import LABEL_FORMATS
 from labels.customs import MAX_WEIGHT_KG, CustomsSerializer
-from labels.idempotency import canonical
 from labels.models import LabelState, ShippingLabel
 from labels.order_rules import MAX_PARCELS, day_in, facts_in, late_faults, order_faults
 from shops.api import request_body
@@ -107,7 +106,7 @@ def read_order(body: Any, *, sender_address: dict[str, str] | None) -> dict[str,
     What a replay is not refused for is a fault of the purchase, and here only along with others.
     """
     try:
-        values: dict[str, Any] = READER.run_validation(canonical(body))  # where an integer is one, and 2.0 is 2
+        values: dict[str, Any] = READER.run_validation(body)
     except serializers.ValidationError as error:
         if isinstance(body, dict):
             product, has_sender = facts_in(body).product, "originAddress" in body or sender_address is not None

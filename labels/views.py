@@ -16,7 +16,7 @@ from rest_framework.viewsets import GenericViewSet, ViewSet
 
 from carriers.trials import Stage
 from labels import listing, order_check, points
-from labels.idempotency import IdempotencyKey, digest, read_key
+from labels.idempotency import IdempotencyKey, canonical, digest, read_key
 from labels.lifecycle import cancelling, purchase
 from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, held_up, is_away
 from labels.lifecycle.errors import LabelError, NotCancelledError, StorageUnavailableError
@@ -82,7 +82,7 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
 
     def create(self, request: Request) -> Response:
         """Buy a label, or answer with the one bought before with the same Idempotency-Key."""
-        body, label = sent_body(request), None
+        body, label = canonical(sent_body(request)), None
         sender_address = cast("Shop", request.user).sender_address
         try:
             label, is_replay = self.bought(request, body)
@@ -102,7 +102,6 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         shop, token = cast("Shop", request.user), cast("AccessToken", request.auth)
         key_value = read_key(request.headers.get("Idempotency-Key"))
         order = read_order(body, sender_address=shop.sender_address)
-        # The digest comes last: it copies the body, and what is refused needs none.
         key = IdempotencyKey(key_value, digest(body)) if key_value else None
         return purchase.buy(
             shop_id=shop.id,
@@ -148,7 +147,7 @@ class OrderCheckViewSet(ViewSet):
     def create(self, request: Request) -> Response:
         """Answer what would refuse the order; buy nothing."""
         read_query(request)
-        body, sender_address = sent_body(request), cast("Shop", request.user).sender_address
+        body, sender_address = canonical(sent_body(request)), cast("Shop", request.user).sender_address
         if not isinstance(body, dict):
             read_order(body, sender_address=sender_address)
             raise ValidationError
