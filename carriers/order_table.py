@@ -93,10 +93,8 @@ def described(cases: Cases) -> str:
 def _read() -> dict[str, dict[str, Cases]]:
     fields: dict[str, dict[str, Cases]] = {}
     for row in rows_of("order_fields.csv"):
-        carriers, case = (
-            fields.setdefault(row["field"], {}),
-            Case(row["when"], row["wire"], row["limit"], row["kept"], row["refusal"]),
-        )
+        carriers = fields.setdefault(row["field"], {})
+        case = Case(row["when"], row["wire"], row["limit"], row["kept"], row["refusal"])
         carriers[row["carrier"]] = (*carriers.get(row["carrier"], ()), case)
     return fields
 
