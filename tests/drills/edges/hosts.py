@@ -4,7 +4,7 @@ import fcntl
 import os
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -16,6 +16,7 @@ from tests.drills.environment import Environment
 from tests.drills.process import signal_all, wait_until_frozen
 from tests.support.http import call
 from tests.support.processes import Server
+from tests.support.programs import Process
 from tests.support.waiting import until
 
 SKEW_MINUTES = 20
@@ -61,12 +62,7 @@ def frozen(env: Environment, clock_off_minutes: int = 0) -> AuditResult:
         for point, buyers, mortal in zip(FREEZE_POINTS, acts, mortals, strict=True):
             stack.enter_context(buyers.asking(mortal.port, **{"X-Drill-Freeze": f"{point}*4"}))
             wait_until_frozen(mortal.pid)
-        everyone = Buyers(env).join(*acts)
-        everyone.settle(other)
-        for mortal in mortals:
-            signal_all(mortal.pid, SIGCONT)
-        everyone.settle(other, seconds=3)
-        return everyone.audited_in_flight(other)
+        return settled_without(mortals, acts, other).audited_in_flight(other)
 
 
 def frozen_at_random(env: Environment) -> AuditResult:
@@ -80,12 +76,17 @@ def frozen_at_random(env: Environment) -> AuditResult:
             stack.enter_context(buyers.asking(mortal.port))
             until(partial(has_answers, buyers, random.randrange(RANDOM_ORDERS)))
             signal_all(mortal.pid, SIGSTOP)
-        everyone = Buyers(env).join(*acts)
-        everyone.settle(other)
-        for mortal in mortals:
-            signal_all(mortal.pid, SIGCONT)
-        everyone.settle(other, seconds=3)
-        return everyone.asked_and_audited(other)
+        return settled_without(mortals, acts, other).asked_and_audited(other)
+
+
+def settled_without(mortals: Sequence[Process], acts: list[Buyers], other: int) -> Buyers:
+    """Settle all orders at another port while these processes are frozen, then let them go on; return the orders."""
+    everyone = Buyers(acts[0].env).join(*acts)
+    everyone.settle(other)
+    for mortal in mortals:
+        signal_all(mortal.pid, SIGCONT)
+    everyone.settle(other, seconds=3)
+    return everyone
 
 
 def has_answers(buyers: Buyers, count: int) -> bool:
