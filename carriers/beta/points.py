@@ -173,8 +173,8 @@ def _point(point: Record, country_code: str, day: date) -> PickupPoint:
         is_open=point.get("congesTotal") not in (True, "true"),
         closures=tuple(_closures(point)),
         kind=KINDS.get(texts["type_code"], "relay"),
-        latitude=degrees(str(point.get("latitude"))),
-        longitude=degrees(str(point.get("longitude"))),
+        latitude=degrees(str(point.get("coordGeolocalisationLatitude", point.get("latitude")))),
+        longitude=degrees(str(point.get("coordGeolocalisationLongitude", point.get("longitude")))),
         distance_m=None if distance_m is None or distance_m < 0 else distance_m,
         opening_hours=_opening_hours(point, day),
     )

@@ -231,12 +231,15 @@ def test_a_relays_closures_are_read_under_both_of_their_names(serve: Serve, name
 @pytest.mark.parametrize("form", [str, float])
 def test_betas_numbers_are_read_as_texts_too(serve: Serve, form: Callable[[Any], Any]) -> None:
     midnight_ms = int(datetime(2026, 12, 1, tzinfo=PARIS).timestamp() * 1000)
-    changes = {"poidsMaxi": form(20000), "distanceEnMetre": form(7), "latitude": form(45.5), "longitude": form(4.25)}
+    place = {"coordGeolocalisationLatitude": form(45.5), "coordGeolocalisationLongitude": form(4.25)}
+    changes = {"poidsMaxi": form(20000), "distanceEnMetre": form(7), **place}
     holiday = {"calendarDeDebut": form(midnight_ms), "calendarDeFin": form(midnight_ms)}
     answer = beta_found(**changes, listeConges=[holiday])
     point = Point(serve, "beta", answer).find().points[0]
     assert (point.max_weight_kg, point.distance_m, point.latitude, point.longitude) == (Decimal(20), 7, 45.5, 4.25)
     assert point.closures == ((date(2026, 12, 1), date(2026, 12, 1)),)
+    plain = http(body_of(answer).replace(b"coordGeolocalisationL", b"l"), content_type=JSON)  # the page's other names
+    assert Point(serve, "beta", plain).find().points[0] == point
     assert point not in Point(serve, "beta", answer).find(weight_kg=Decimal(25)).points
 
 

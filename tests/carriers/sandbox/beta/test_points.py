@@ -52,6 +52,7 @@ def test_a_look_up_answers_the_point(sandbox: SandboxServer) -> None:
         "A2P",
         "R03",
     )
+    assert point["coordGeolocalisationLatitude"].startswith("45.")
     assert point["horairesOuvertureLundi"] == "08:15-12:00 14:00-19:00"
     assert point["horairesOuvertureDimanche"] == "00:00-00:00 00:00-00:00"
     assert ask(sandbox, LOOK_UP, id="692690", weight=None)["pointRetraitAcheminement"]["poidsMaxi"] == 30000
