@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -168,6 +168,13 @@ def nearest_first(points: Iterable[PickupPoint]) -> list[PickupPoint]:
     for point in sorted(points, key=lambda point: (point.distance_m is None, point.distance_m or 0)):
         found.setdefault(point.code, point)
     return list(found.values())
+
+
+def spans_of(text: str) -> Iterator[Span]:
+    """Yield a day's spans from a text such as `09:00-12:00 14:00-18:00`."""
+    for span in text.split():
+        start, _, end = span.partition("-")
+        yield start, end
 
 
 def joined(spans: Iterable[Span]) -> tuple[Span, ...]:

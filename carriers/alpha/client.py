@@ -227,7 +227,7 @@ def _pdfs(parcels: Sequence[Element]) -> tuple[dict[str, bytes], str]:
 def _read_found(answer: Answer) -> tuple[str, ...]:
     result = success_of(answer)
     # The tracking system may list a parcel several times, with one history each.
-    numbers = tuple(dict.fromkeys(map(number_of, result.findall("listParcel"))))
+    numbers = tuple(dict.fromkeys(number_of(parcel) for parcel in result.findall("listParcel") if len(parcel)))
     if "" in numbers:
         raise UnreadableError("the answer lists a parcel without a number")
     return numbers

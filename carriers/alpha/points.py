@@ -14,7 +14,7 @@ from carriers.alpha.refusals import POINT_REFUSALS, SEARCH_REFUSALS
 from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.http import soap
 from carriers.http.transport import Answer, UnreadableError
-from carriers.pickup_points import TEXTS, PointQuery, Span, degrees, joined
+from carriers.pickup_points import TEXTS, PointQuery, Span, degrees, joined, spans_of
 from carriers.products import MAINLAND
 from carriers.shipment import Credentials, PickupPoint
 from carriers.text import CarrierField, fitting, required, to_ascii
@@ -159,14 +159,17 @@ def _point(point: Element, country_code: str, *, has_distance: bool = False) -> 
 
 
 def _opening_hours(point: Element) -> tuple[tuple[Span, ...], ...] | None:
-    """Return the spans of each day, None for a point without any day: its access is open.
-
-    A day's text may differ from its inner list, which counts. An empty record is no day.
-    """
+    """Return the spans of each day, None for a point without any day: its access is open. An empty record is no day."""
     days = {soap.text(day, "jour"): day for day in point.findall("listeHoraireOuverture") if len(day)}
-    spans = (days[str(number)].findall("listeHoraireOuverture") if str(number) in days else () for number in WEEKDAYS)
-    hours = (joined((soap.text(span, "debut"), soap.text(span, "fin")) for span in of_day) for of_day in spans)
+    hours = (joined(_spans(days[str(number)])) if str(number) in days else () for number in WEEKDAYS)
     return tuple(hours) if days else None
+
+
+def _spans(day: Element) -> Iterator[Span]:
+    """Yield a day's spans, from its inner list: the text, which may differ, stands in where there is none."""
+    inner = day.findall("listeHoraireOuverture")
+    yield from ((soap.text(span, "debut"), soap.text(span, "fin")) for span in inner)
+    yield from spans_of("" if inner else soap.text(day, "horairesAsString"))
 
 
 def _kilograms(text: str) -> Decimal | None:

@@ -14,7 +14,7 @@ from carriers.errors import CarrierUnavailable, PickupPointRejected
 from carriers.http.transport import Answer, UnreadableError
 from carriers.itinerary import shipping_day
 from carriers.pickup_points import FIELD as POINT
-from carriers.pickup_points import TEXTS, PointQuery, Span, degrees, joined
+from carriers.pickup_points import TEXTS, PointQuery, Span, degrees, joined, spans_of
 from carriers.products import PARIS
 from carriers.redaction import Redactor
 from carriers.refusals import Refusals
@@ -186,8 +186,7 @@ def _point(point: Record, country_code: str, day: date) -> PickupPoint:
 
 def _opening_hours(point: Record, day: date) -> tuple[tuple[Span, ...], ...] | None:
     """Return the spans of each day, None where they are not known for the time of the year."""
-    texts = [string_of(point, f"horairesOuverture{name}").split() for name in WEEKDAYS]
-    spans = tuple(joined((start, end) for start, _, end in (text.partition("-") for text in day)) for day in texts)
+    spans = tuple(joined(spans_of(string_of(point, f"horairesOuverture{name}"))) for name in WEEKDAYS)
     return spans if any(spans) and _is_in_season(point, day) else None
 
 

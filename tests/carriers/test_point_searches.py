@@ -196,6 +196,15 @@ def test_a_record_that_no_order_can_name_is_left_out_alone(serve: Serve, changes
     assert [point.code for point in service.find(weight_kg=Decimal("1.2")).points] == ["001234"]
 
 
+def test_a_day_without_a_list_is_open_as_its_text_says(serve: Serve) -> None:
+    day = "<listeHoraireOuverture><horairesAsString>{}</horairesAsString><jour>{}</jour></listeHoraireOuverture>"
+    week = day.format("14:00-19:30 08:00-12:30", 2) + day.format("00:00-00:00 00:00-00:00", 7)
+    answer = body_of(alpha_found()).replace(b"<localite>", week.encode() + b"<localite>")
+    (point,) = Point(serve, "alpha", http(answer)).find().points
+    assert point.opening_hours is not None
+    assert (point.opening_hours[1], point.opening_hours[6]) == ((("08:00", "12:30"), ("14:00", "19:30")), ())
+
+
 def test_a_relay_whose_days_have_no_hours_is_closed_and_no_locker(serve: Serve) -> None:
     answer = http(body_of(alpha_found()).replace(b"debut>", b"other>"))
     (point,) = Point(serve, "alpha", answer).find().points

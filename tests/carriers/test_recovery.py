@@ -181,6 +181,18 @@ def test_a_parcel_that_is_found_without_a_number_is_not_passed_over(serve: Serve
         client("alpha", server.url, tracking_url=server.url).find_by_reference("01JQ5ZK3M9X7ABC", ALPHA)
 
 
+@pytest.mark.parametrize(("count", "numbers"), [(0, ()), (1, ("XS000000002FR",))])
+def test_an_empty_record_is_no_parcel(serve: Serve, count: int, numbers: tuple[str, ...]) -> None:
+    root = ET.fromstring(answer_file("alpha_found.xml"))
+    parcels = list(root.iter("listParcel"))
+    for parcel in parcels[: len(parcels) - count]:
+        parcel.clear()
+        parcel.set("{http://www.w3.org/2001/XMLSchema-instance}nil", "true")
+    server = serve(always(http(ET.tostring(root))))
+    alpha = client("alpha", server.url, tracking_url=server.url)
+    assert alpha.find_by_reference("01JQ5ZK3M9X7ABC", ALPHA) == numbers
+
+
 def test_another_contract_finds_and_fetches_nothing(sandbox: SandboxServer, clients: Clients) -> None:
     shipment_id = bought_unseen(sandbox, clients["alpha"], "closemade", 1)
     other = replace(ALPHA, account_number="19869503")
