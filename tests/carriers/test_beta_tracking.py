@@ -129,9 +129,9 @@ def test_a_time_without_offset_is_local_in_paris(serve: Serve, date: str, utc: s
     assert event.happened_at == datetime.fromisoformat(utc).replace(tzinfo=UTC)
 
 
-def steps(*active: Any) -> list[dict[str, Any]]:
-    return [{"id": id_, "status": "STEP_STATUS_ACTIVE"} for id_ in active] + [
-        {"id": 5, "status": "STEP_STATUS_DISABLED"}
+def steps(*active: Any, name: str = "stepId") -> list[dict[str, Any]]:
+    return [{name: id_, "status": "STEP_STATUS_ACTIVE"} for id_ in active] + [
+        {name: 5, "status": "STEP_STATUS_DISABLED"}
     ]
 
 
@@ -146,11 +146,12 @@ def steps(*active: Any) -> list[dict[str, Any]]:
         ((9, None, [], -1), None),
     ],
 )
+@pytest.mark.parametrize("name", ["stepId", "id"])
 def test_an_unlisted_code_takes_the_status_of_the_highest_active_step(
-    serve: Serve, active: tuple[Any, ...], status: Status | None
+    serve: Serve, active: tuple[Any, ...], status: Status | None, name: str
 ) -> None:
     older = beta_event("XXXXXX", "2026-03-01T12:00:00")
-    timeline = beta_timeline([beta_event("YYYYYY", NOON), older], step=steps(*active))
+    timeline = beta_timeline([beta_event("YYYYYY", NOON), older], step=steps(*active, name=name))
 
     first, last = told(serve, "beta", timeline).events
 

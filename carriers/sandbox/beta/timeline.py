@@ -117,7 +117,7 @@ def _steps(happened: list[Happening]) -> list[dict[str, Any]]:
     highest = max(at, default=-1)
     statuses = [ACTIVE] * (highest + 1) + [INACTIVE] * (len(STEPS) - 2 - highest) + [DISABLED]
     return [
-        {"id": id_, "labelShort": label, "status": statuses[id_], **({"date": at[id_]} if id_ in at else {})}
+        {"stepId": id_, "labelShort": label, "status": statuses[id_], **({"date": at[id_]} if id_ in at else {})}
         for id_, label in enumerate(STEPS)
     ]
 
