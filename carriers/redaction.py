@@ -32,6 +32,7 @@ class Redactor:
         self._values = {*credentials.values, *personal}
         self._parties = (shipment.sender, shipment.recipient) if shipment else ()
         self._instructions = shipment.instructions if shipment else ""
+        self._shipment = shipment
 
     @cached_property
     def _secrets(self) -> re.Pattern[str]:
@@ -53,7 +54,8 @@ class Redactor:
 
         A single word that it has in common with a longer value is the carrier's own.
         """
-        values = {value for party in self._parties for value in _values(party) if value}
+        printed = _printed(self._shipment) if self._shipment else ()
+        values = {*printed, *(value for party in self._parties for value in _values(party))} - {""}
         return re.sub("|".join(map(_echo, values)) or r"(?!)", _MASK, raw, flags=re.IGNORECASE)
 
     def code(self, raw: str) -> str:
@@ -68,6 +70,12 @@ def _visible(char: str) -> str:
 def _values(party: Party) -> Iterator[str]:
     yield from (party.company, party.address1, party.address2, party.city, party.person)
     yield from (party.first_name, party.last_name, party.zip_code, party.phone, party.email)
+
+
+def _printed(shipment: Shipment) -> Iterator[str]:
+    yield shipment.reference
+    yield from (package.reference for package in shipment.packages)
+    yield from (item.description for item in (shipment.customs.items if shipment.customs else ()))
 
 
 def _personal(party: Party) -> Iterator[str]:

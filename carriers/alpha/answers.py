@@ -70,7 +70,7 @@ def check_code(result: Element, request: Request, refusals: Refusals = REFUSALS,
         # A single request may have caused it, so it does not count towards the circuit breaker.
         problem = f"the error code {code} is not documented"
         raise request.unanswered_error(CARRIER, problem, carrier_code=code, carrier_text=shown)
-    error = refusal.error_of(CARRIER, field_of(refusal, text), code, shown)
+    error = refusal.error_of(CARRIER, field_of(refusal, meant), code, shown)
     if isinstance(error, CancellationRefused):
         error.may_be_too_early = code == TOO_EARLY
     raise error

@@ -1,5 +1,8 @@
 """alpha's refusals in the API's own words: field, cause and remedy; and who they are blamed on."""
 
+from decimal import Decimal
+from typing import Any
+
 import pytest
 
 from carriers.alpha.refusals import FIELDS
@@ -14,6 +17,7 @@ from carriers.errors import (
     RequestRejected,
 )
 from carriers.sandbox.server import SandboxServer
+from carriers.shipment import Customs, CustomsItem, Package
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.sandbox import faulty, order, sandbox_clients
@@ -88,6 +92,28 @@ def test_a_street_that_is_echoed_in_part_decides_nothing(serve: Serve) -> None:
     with pytest.raises(RequestRejected) as caught:
         client("alpha", server.url).create_label(shipment(recipient={"address1": "12 rue du Contrat Social"}), ALPHA)
     assert type(caught.value) is RequestRejected
+
+
+@pytest.mark.parametrize(
+    ("changes", "echo"),
+    [
+        ({"reference": "Contrat 12"}, "CONTRAT 12"),
+        ({"packages": (Package(Decimal(1), reference="Compte 7-B"),)}, "COMPTE 7-B"),
+        ({"customs": Customs((CustomsItem("Produits cosmétiques", 1, Decimal(5)),))}, "Produits cosmetiques"),
+    ],
+)
+def test_a_reference_or_goods_that_are_echoed_decide_nothing(serve: Serve, changes: dict[str, Any], echo: str) -> None:
+    server = serve(always(alpha_refusal(33, f"invalid data: {echo}")))
+    with pytest.raises(RequestRejected) as caught:
+        client("alpha", server.url).create_label(shipment(**changes), ALPHA)
+    assert type(caught.value) is RequestRejected
+
+
+def test_a_company_with_the_name_of_a_field_is_no_field(serve: Serve) -> None:
+    server = serve(always(alpha_refusal(33, "invalid data: shipperCity Ltd")))
+    with pytest.raises(RequestRejected) as caught:
+        client("alpha", server.url).create_label(shipment(recipient={"company": "shipperCity Ltd"}), ALPHA)
+    assert caught.value.field == ""
 
 
 @pytest.mark.parametrize("text", ["Product not allowed", "This contract may not make labels", "Produits non autorises"])
