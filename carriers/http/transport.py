@@ -15,9 +15,10 @@ from carriers.http.connections import MAX_HEAD_BYTES, AnswerTooLargeError, Deadl
 from carriers.redaction import Redactor
 from carriers.shipment import NOTHING_MADE, PurchasedLabel
 
-# They have ASCII in common. The first is Latin-1, which often has Windows' quotes: browsers read it as windows-1252.
+# They have ASCII in common. The first are Latin-1 and ASCII, in which others often write Windows' quotes and accents:
+# browsers read them as windows-1252.
 ONE_BYTE: Final = re.compile(
-    r"(iso[-_]?8859[-_]1|latin-?1)|iso[-_]?8859[-_]\d{1,2}|(windows-|cp)125\d", re.IGNORECASE | re.ASCII
+    r"(iso[-_]?8859[-_]1|latin-?1|(?:us-)?ascii)|iso[-_]?8859[-_]\d{1,2}|(windows-|cp)125\d", re.IGNORECASE | re.ASCII
 )
 _NAMED: Final = re.compile(r""";\s*charset\s*=\s*["']?([\w.-]{1,40})""", re.IGNORECASE | re.ASCII)
 # 99 labels of 100 kB in base64 are 13 MB.

@@ -278,7 +278,7 @@ def test_alphas_text_is_read_in_the_charset_of_the_header(serve: Serve, charset:
     assert refusal(serve, "alpha", refused_by_alpha(TEXT, "latin-1", charset)).carrier_text == TEXT
 
 
-@pytest.mark.parametrize("charset", ["ISO-8859-1", "latin1", "windows-1252"])
+@pytest.mark.parametrize("charset", ["ISO-8859-1", "latin1", "windows-1252", "US-ASCII", "ascii"])
 def test_what_is_called_latin_1_may_have_windows_apostrophes(serve: Serve, charset: str) -> None:
     answer = refused_by_alpha("l\u2019entrée", "windows-1252", charset)
     assert refusal(serve, "alpha", answer).carrier_text == "l\u2019entrée"
