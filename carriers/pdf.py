@@ -3,6 +3,7 @@
 import io
 import subprocess
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from zipfile import ZipFile
 
@@ -11,13 +12,13 @@ from carriers.http.transport import UnreadableError
 
 
 def checked(pdf: bytes, name: str = "label") -> bytes:
-    """Return the PDF if it starts like one, after empty lines at most; raises UnreadableError.
+    """Return the PDF if it starts like one, after a byte order mark and empty lines at most; raises UnreadableError.
 
     A label is paid for when it arrives, so the rest is passed on unchanged, even without a proper end: viewers open
     such files, while a refused label waits for a person. A truncated answer shows in its length, XML, base64 or
     boundary. The PDF is not parsed, because parsing is where a hostile one does harm.
     """
-    bare = pdf.lstrip()
+    bare = pdf.removeprefix(BOM_UTF8).lstrip()
     if not bare.startswith(b"%PDF-"):
         raise UnreadableError(f"the {name} is not a PDF")
     return bare

@@ -13,7 +13,7 @@ from carriers.errors import CarrierError, CredentialsRejected, Rejected, Request
 from carriers.http import multipart
 from carriers.http.transport import Answer, UnreadableError
 from carriers.shipment import PurchasedLabel
-from carriers.text import clean_number
+from carriers.text import bare, clean_number
 
 INFOS: Final = "jsonInfos"  # the id of the part with the JSON
 ANSWER_BLOCKS: Final = ("labelV2Response", "labelV31Response")
@@ -158,7 +158,9 @@ def document_of(content: bytes) -> Json:
 def string_of(document: Json, name: str) -> str:
     """Return a text or a whole number as text, empty for anything else."""
     value = document.get(name)
-    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return bare(str(value)) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
 def integer_of(value: Any) -> int | None:

@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element, ParseError, SubElement, TreeBuilder, 
 from defusedxml.ElementTree import DefusedXMLParser
 
 from carriers.http.transport import UnreadableError, as_utf_8
+from carriers.text import bare
 
 SOAP_NAMESPACE: Final = "http://schemas.xmlsoap.org/soap/envelope/"
 # Ten times 100 parcels with all their elements, or ten parcels with their whole history.
@@ -65,7 +66,7 @@ def parse(document: bytes) -> Element:
 
 def text(element: Element, name: str) -> str:
     """Return the text of the first child of this name, empty if there is none."""
-    return (element.findtext(name) or "").strip()
+    return bare(element.findtext(name) or "")
 
 
 def is_true(element: Element, name: str, *, otherwise: bool = False) -> bool:

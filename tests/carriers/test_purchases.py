@@ -166,7 +166,10 @@ def test_version_31_of_beta_and_its_warnings_are_read(serve: Serve, said: str, w
         ("beta", b'"6A 12345 67890 1"', "6A12345678901"),
         ("beta", b'" 6A12345678901\\n"', "6A12345678901"),
         ("beta", b"6112345678901", "6112345678901"),
+        ("beta", b"6112345678901.0", "6112345678901"),
+        ("beta", b'"\\ufeff6A12345678901"', "6A12345678901"),
         ("alpha", b"XS 000 000 001 FR", "XS000000001FR"),
+        ("alpha", "\ufeffXS000000001FR".encode(), "XS000000001FR"),
         ("alpha", b"\n<!-- of 13 -->xs0000<![CDATA[00001fr]]> ", "XS000000001FR"),
     ],
 )
@@ -180,8 +183,9 @@ def test_a_number_is_read_however_it_is_written(serve: Serve, carrier: str, writ
     assert label.tracking_numbers == (read,)
 
 
-def test_a_pdf_after_empty_lines_is_kept(serve: Serve) -> None:
-    body = answer_file("beta_parcel_1.multipart").replace(b"%PDF-", b"\r\n \n%PDF-")
+@pytest.mark.parametrize("before", ["\r\n \n", "\ufeff", "\ufeff\r\n"], ids=ascii)
+def test_a_pdf_after_empty_lines_or_a_byte_order_mark_is_kept(serve: Serve, before: str) -> None:
+    body = answer_file("beta_parcel_1.multipart").replace(b"%PDF-", before.encode() + b"%PDF-")
     server = serve(always(http(body, content_type=MULTIPART)))
     label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
     assert merged(label).startswith(b"%PDF-")
