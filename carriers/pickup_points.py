@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -23,6 +23,7 @@ MAX_POINTS: Final = 10_000
 MAX_SEARCHES: Final = 2_000
 HEAVY_KG: Final = Decimal(20)  # above it only post offices take a parcel
 FIELD: Final = "pickupPointCode"
+ALPHA_2_LENGTH: Final = 2  # of a country's code
 # A point's texts, by the names that both carriers' services have for them.
 TEXTS: Final = dict(
     pair.split("=")
@@ -34,6 +35,7 @@ TEXTS: Final = dict(
 
 _TIME: Final = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 _END: Final = re.compile(rf"{_TIME.pattern}|24:00")
+_SPAN: Final = re.compile(r"(?<!\S)([0-9]{2}:[0-9]{2})\s*-\s*([0-9]{2}:[0-9]{2})(?!\S)")
 
 Key = tuple[str, str]  # country and code
 Span = tuple[str, str]  # such as 09:00 and 12:00
@@ -170,11 +172,9 @@ def nearest_first(points: Iterable[PickupPoint]) -> list[PickupPoint]:
     return list(found.values())
 
 
-def spans_of(text: str) -> Iterator[Span]:
-    """Yield a day's spans from a text such as `09:00-12:00 14:00-18:00`."""
-    for span in text.split():
-        start, _, end = span.partition("-")
-        yield start, end
+def spans_of(text: str) -> list[Span]:
+    """Return a day's spans from a text such as `09:00-12:00 14:00 - 18:00`."""
+    return _SPAN.findall(text)
 
 
 def joined(spans: Iterable[Span]) -> tuple[Span, ...]:

@@ -14,7 +14,7 @@ from carriers.alpha.refusals import POINT_REFUSALS, SEARCH_REFUSALS
 from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.http import soap
 from carriers.http.transport import Answer, UnreadableError
-from carriers.pickup_points import TEXTS, PointQuery, Span, degrees, joined, spans_of
+from carriers.pickup_points import ALPHA_2_LENGTH, TEXTS, PointQuery, Span, degrees, joined, spans_of
 from carriers.products import MAINLAND
 from carriers.shipment import Credentials, PickupPoint
 from carriers.text import CarrierField, fitting, required, to_ascii
@@ -47,7 +47,6 @@ _OVERSEAS: Final = dict(
     for code in "BL=BLM GF=GUF GP=GLP MF=MAF MQ=MTQ NC=NCL PF=PYF PM=SPM RE=REU TF=ATF WF=WLF YT=MYT".split()
 )
 _ALPHA_2: Final = {three: two for two, three in _OVERSEAS.items()} | {"FRA": "FR", "MCO": "MC"}
-_ALPHA_2_LENGTH: Final = 2
 
 
 def operation_for(country_code: str) -> str:
@@ -143,7 +142,7 @@ def sells(carrier_code: str, point: PickupPoint) -> bool:
 def _point(point: Element, country_code: str, *, has_distance: bool = False) -> PickupPoint:
     texts: dict[str, Any] = {name: soap.text(point, theirs) for name, theirs in TEXTS.items()}
     country, distance_m = texts["country_code"].upper(), soap.text(point, "distanceEnMetre")
-    texts["country_code"] = country if len(country) == _ALPHA_2_LENGTH else _ALPHA_2.get(country, country_code)
+    texts["country_code"] = country if len(country) == ALPHA_2_LENGTH else _ALPHA_2.get(country, country_code)
     hours = _opening_hours(point)
     return PickupPoint(
         **texts,

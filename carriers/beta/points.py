@@ -13,8 +13,8 @@ from carriers.beta.refusals import POINT_REFUSALS, SEARCH_REFUSALS
 from carriers.errors import CarrierUnavailable, PickupPointRejected
 from carriers.http.transport import Answer, UnreadableError
 from carriers.itinerary import shipping_day
+from carriers.pickup_points import ALPHA_2_LENGTH, TEXTS, PointQuery, Span, degrees, joined, spans_of
 from carriers.pickup_points import FIELD as POINT
-from carriers.pickup_points import TEXTS, PointQuery, Span, degrees, joined, spans_of
 from carriers.products import PARIS
 from carriers.redaction import Redactor
 from carriers.refusals import Refusals
@@ -166,9 +166,9 @@ def _checked(answer: Answer, refusals: Refusals = POINT_REFUSALS) -> Mapping[str
 
 def _point(point: Record, country_code: str, day: date) -> PickupPoint:
     texts: Json = {name: _CLEANER.text(string_of(point, theirs)) for name, theirs in (TEXTS | NETWORK).items()}
-    distance_m = integer_of(point.get("distanceEnMetre"))
+    distance_m, country = integer_of(point.get("distanceEnMetre")), texts["country_code"].upper()
     found = PickupPoint(
-        **texts | {"country_code": texts["country_code"] or country_code},
+        **texts | {"country_code": country if len(country) == ALPHA_2_LENGTH else country_code},
         max_weight_kg=_kilograms(point.get("poidsMaxi")),
         is_open=point.get("congesTotal") not in (True, "true"),
         closures=tuple(_closures(point)),

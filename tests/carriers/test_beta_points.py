@@ -165,6 +165,9 @@ def test_a_point_that_cannot_take_the_parcel_is_refused_before_anything_is_bough
         {"poidsMaxi": None},
         {"poidsMaxi": "20 kg"},
         {"codePays": None},
+        {"codePays": "fr "},
+        {"codePays": "FRA"},
+        {"identifiant": " 001234\n"},
     ],
 )
 def test_an_open_point_is_bought(serve: Serve, changes: dict[str, Any]) -> None:

@@ -282,10 +282,11 @@ def test_spans_are_joined_and_unreadable_ones_left_out() -> None:
 def test_hours_until_midnight_and_after_it_are_told(
     serve: Serve, spans: list[tuple[str, str]], shown: list[tuple[str, str]]
 ) -> None:
-    texts = " ".join(f"{start}-{end}" for start, end in spans)
-    found = Point(serve, "beta", beta_found(horairesOuvertureLundi=texts)).find().points
-    assert found[0].opening_hours is not None
-    assert found[0].opening_hours[0] == tuple(shown)
+    for dash in ("-", " - "):
+        texts = " ".join(f"{start}{dash}{end}" for start, end in spans)
+        found = Point(serve, "beta", beta_found(horairesOuvertureLundi=texts)).find().points
+        assert found[0].opening_hours is not None
+        assert found[0].opening_hours[0] == tuple(shown)
     days = "".join(f"<listeHoraireOuverture><debut>{a}</debut><fin>{b}</fin></listeHoraireOuverture>" for a, b in spans)
     day = f"<listeHoraireOuverture><jour>7</jour>{days}</listeHoraireOuverture><localite>".encode()
     (point,) = Point(serve, "alpha", http(body_of(alpha_found()).replace(b"<localite>", day))).find().points
