@@ -193,7 +193,7 @@ def query(
 
 def _read_purchase(answer: Answer, *, count: int) -> PurchasedLabel:
     result = result_of(answer, is_of_any_status=True)  # its label is kept
-    parcels = result.findall("resultMultiParcelValue")
+    parcels = soap.records(result, "resultMultiParcelValue")
     numbers = tuple(filter(None, map(number_of, parcels)))
     pdfs, problem = _pdfs(parcels)
     made = PurchasedLabel(numbers, pdfs, reservation_number=number_of(result, "reservationNumber"))
@@ -227,7 +227,7 @@ def _pdfs(parcels: Sequence[Element]) -> tuple[dict[str, bytes], str]:
 def _read_found(answer: Answer) -> tuple[str, ...]:
     result = success_of(answer)
     # The tracking system may list a parcel several times, with one history each.
-    numbers = tuple(dict.fromkeys(number_of(parcel) for parcel in result.findall("listParcel") if len(parcel)))
+    numbers = tuple(dict.fromkeys(map(number_of, soap.records(result, "listParcel"))))
     if "" in numbers:
         raise UnreadableError("the answer lists a parcel without a number")
     return numbers

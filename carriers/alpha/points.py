@@ -69,7 +69,7 @@ def read_point(answer: Answer, *, code: str, country_code: str) -> PickupPoint:
 
     The answer's `qualiteReponse` is 0 in every look-up and means nothing there.
     """
-    points = [record for record in success_of(answer, POINT_REFUSALS).findall("listePointRelais") if len(record)]
+    points = soap.records(success_of(answer, POINT_REFUSALS), "listePointRelais")
     if not points:
         raise POINT_REFUSALS[NO_POINT].error_of(CARRIER)
     point = next((point for point in points if soap.text(point, "identifiant").upper() == code.upper()), None)
@@ -124,7 +124,7 @@ def read_points(answer: Answer, *, query: PointQuery) -> list[PickupPoint]:
         return []
     check_code(result, answer.request, SEARCH_REFUSALS)
     quality = soap.text(result, "qualiteReponse")
-    records = [] if quality == IGNORED else result.findall("listePointRelais")[:MAX_POINTS]
+    records = [] if quality == IGNORED else soap.records(result, "listePointRelais")[:MAX_POINTS]
     found = []
     for record in records:
         point = _point(record, query.country_code, has_distance=quality == BY_ADDRESS)
@@ -158,8 +158,8 @@ def _point(point: Element, country_code: str, *, has_distance: bool = False) -> 
 
 
 def _opening_hours(point: Element) -> tuple[tuple[Span, ...], ...] | None:
-    """Return the spans of each day, None for a point without any day: its access is open. An empty record is no day."""
-    days = {soap.text(day, "jour"): day for day in point.findall("listeHoraireOuverture") if len(day)}
+    """Return the spans of each day, None for a point without any day: its access is open."""
+    days = {soap.text(day, "jour"): day for day in soap.records(point, "listeHoraireOuverture")}
     hours = (joined(_spans(days[str(number)])) if str(number) in days else () for number in WEEKDAYS)
     return tuple(hours) if days else None
 

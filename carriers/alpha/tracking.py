@@ -95,7 +95,7 @@ def _read(answer: Answer, *, number: str, asked: str) -> TrackingAnswer:
         return TrackingAnswer(asked, is_known=False)
     if clean_number(soap.text(history, "skybillNumber")) not in ("", number):
         raise UnreadableError("the answer is about another parcel")
-    return _answer([event for event in history.findall("events") if len(event)], asked)
+    return _answer(soap.records(history, "events"), asked)
 
 
 def _answer(elements: Sequence[Element], number: str) -> TrackingAnswer:

@@ -69,6 +69,11 @@ def text(element: Element, name: str) -> str:
     return bare(element.findtext(name) or "")
 
 
+def records(element: Element, name: str) -> list[Element]:
+    """Return the children of this name but for empty ones: a list without any may be written as one of them."""
+    return [child for child in element.findall(name) if len(child)]
+
+
 def is_true(element: Element, name: str, *, otherwise: bool = False) -> bool:
     """Read an XML boolean, which has two forms of each value; `otherwise` for anything else."""
     return {"true": True, "1": True, "false": False, "0": False}.get(text(element, name).lower(), otherwise)
