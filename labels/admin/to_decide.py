@@ -56,7 +56,7 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
         waiting = Paginator(listed(ShippingLabel.objects.needing_decision()), LISTED).get_page(request.GET.get("p"))
         needing = ShippingLabel.objects.needing_decision().order_by().values("pk")
         others = ShippingLabel.objects.live().filter(state__in=[*OPEN, *IN_CANCELLATION]).exclude(pk__in=needing)
-        noticed = listed(ShippingLabel.objects.with_notice())[:LISTED]
+        noticed = listed(ShippingLabel.objects.with_notice())[:LISTED_AT_MOST]
         needing_nobody = listed(others.free())[:LISTED]
         if may_see(request):
             shown = self.shown_rows({label.pk: label for label in (*waiting, *noticed, *needing_nobody)}.values())

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
+from django.conf import settings
 from django.db.models import Count, Max, Min, Q, Value
 from django.db.models.functions import Coalesce
 
@@ -20,21 +21,37 @@ from shops.staff.days import bounds, day_of, last_days
 
 DAYS_SHOWN: Final = 30
 SILENT_DAYS: Final = (3, 7, 14)
+# An import or a carrier may tell of a hand-in or a delivery as late.
+LOOK_BACK: Final = timedelta(days=62)
 
 
 def recount(is_stopping: Callable[[], bool] = lambda: False) -> int:
     """Count the parcels of each day that is shown, and the followed ones; return the number of days."""
     begun_at = clock.now()
     days = last_days(day_of(begun_at), DAYS_SHOWN)
+    for day in moved_days(days, figures.counted_at(figures.PARCELS)):
+        if is_stopping():
+            return 0
+        figures.replace(DayFigure.objects.filter(day=day), count_moved(day))
     for day in days:
         if is_stopping():
             return 0
         figures.replace(ParcelFigure.objects.filter(day=day), list(count(day, begun_at)))
-        figures.replace(DayFigure.objects.filter(day=day), count_moved(day))
     ParcelFigure.objects.exclude(day__range=(days[0], days[-1])).delete()
     figures.replace(TrackingFigure.objects.all(), list(count_followed(begun_at)))
     figures.note(figures.PARCELS, begun_at)
     return len(days)
+
+
+def moved_days(days: list[date], last: datetime | None) -> list[date]:
+    """Return the days of hand-ins and deliveries to count: the first count of a day finds what was told late.
+
+    It is of whole months, as finance has them, but for days of which parcels may be removed by their age.
+    """
+    today = days[-1]
+    first = days[0] if last and day_of(last) == today else (today - LOOK_BACK).replace(day=1)
+    kept = timedelta(days=settings.KEEP_PARCELS_DAYS) if settings.KEEP_PARCELS_DAYS else today - first
+    return last_days(today, min(today - first, kept).days + 1)
 
 
 def count(day: date, now: datetime) -> Iterator[ParcelFigure]:

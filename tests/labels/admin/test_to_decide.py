@@ -26,6 +26,7 @@ from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.orders import RECIPIENT
 from tests.support.api import Caller, logged_in
+from tests.support.desk import listed
 from tests.support.markup import parsed
 
 ASK = "Ask the carrier now"
@@ -60,6 +61,13 @@ def test_what_waits_for_a_person_is_counted_on_every_page_and_one_click_away(sho
         page = staff.get(path).text
         assert f'href="{TO_DECIDE}"' in page
         assert re.search(r"Labels to decide</span>\s*<span[^>]*>\s*3\s*</span>", page)
+
+
+def test_each_notice_that_is_counted_is_listed(shop: Shop) -> None:
+    staff = logged_in("view_shippinglabel")
+    LabelFactory.create_batch(51, shop=shop, staff_notice="The customs form did not come.")
+    (row,) = [row for row in staff.get("/admin/").context["queue"] if row.name == "to_decide"]
+    assert row.count == listed(staff, row.link) == 51
 
 
 def test_the_header_names_the_page_and_not_the_list_of_labels(shop: Shop) -> None:

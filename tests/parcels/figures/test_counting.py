@@ -7,10 +7,12 @@ import pytest
 from django.utils import timezone
 
 from parcels.figures.counting import recount
-from parcels.figures.models import ParcelFigure, TrackingFigure
+from parcels.figures.models import DayFigure, ParcelFigure, TrackingFigure
 from parcels.models import Parcel, TrackingNumber
+from parcels.tracking.events import milliseconds
 from shops.models import Shop
 from shops.staff import days, figures
+from shops.staff.figures import Recount
 from tests.support.factories import EventFactory, import_parcel, ms_ago, promise
 
 pytestmark = pytest.mark.django_db
@@ -71,6 +73,27 @@ def test_a_change_of_status_is_in_the_next_count_and_old_days_leave(shop: Shop) 
     recount()
     assert counted("status") == {"EXCEPTION": 1}
     assert figures.counted_at(figures.PARCELS) is not None
+
+
+def test_what_is_told_late_of_the_months_before_is_counted_at_the_first_count_of_a_day(shop: Shop) -> None:
+    recount()
+    first = (days.today() - timedelta(days=62)).replace(day=1)
+    for day in (first - timedelta(days=1), first, first + timedelta(days=20)):
+        at = milliseconds(days.start_of(day))
+        import_parcel(shop, createdAt=at - DAY_MS, lastStatus="DELIVERED", lastStatusUpdatedAt=at, deliveryDate=at)
+    recount()
+    assert not DayFigure.objects.exists()
+    Recount.objects.update(counted_at=days.start_of(days.today()) - timedelta(seconds=1))
+    recount()
+    counted = {figure.day: figure.delivered for figure in DayFigure.objects.all()}
+    assert counted == {first: 1, first + timedelta(days=20): 1}
+
+
+def test_a_day_whose_parcels_may_be_removed_by_their_age_keeps_its_figures(shop: Shop, settings: Any) -> None:
+    settings.KEEP_PARCELS_DAYS = 10
+    DayFigure.objects.create(day=days.today() - timedelta(days=11), shop=shop, carrier_code="beta", delivered=7)
+    recount()
+    assert DayFigure.objects.get().delivered == 7
 
 
 def followed(shop: Shop, *, created: float, event: float | None = None, **fields: Any) -> None:
