@@ -19,7 +19,7 @@ from shops.db.bulk import batches
 from shops.models import Shop
 from shops.personal_data import Traces
 from shops.staff.audit.models import Action
-from shops.staff.audit.recording import record
+from shops.staff.audit.recording import Shown, record
 
 
 class CustomerError(CommandError):
@@ -133,11 +133,12 @@ class Customer:
             "labels": rows(ShippingLabel, self.labels),
             "pdfs": [label.pdf_key for label in label_erasure.with_pdf(self.labels)],
         }
-        self.record(Action.EXPORTED, parcels=len(self.parcels), labels=len(self.labels))
+        shown = [Shown(each, self.email) for each in (*self.parcels, *self.labels)]
+        self.record(Action.EXPORTED, shown=shown, parcels=len(self.parcels), labels=len(self.labels))
         return held
 
-    def record(self, action: Action, **counts: Any) -> None:
-        record(action, shop_id=self.shop_id, customer_email=self.email, kind="customer", **counts)
+    def record(self, action: Action, **facts: Any) -> None:
+        record(action, shop_id=self.shop_id, customer_email=self.email, kind="customer", **facts)
 
 
 def follow(shop_id: str, parcels: dict[str, Traces], labels: dict[str, Traces]) -> None:

@@ -68,7 +68,10 @@ def test_a_customer_is_erased_with_the_commands_words_before_and_after(shop: Sho
 def test_a_customer_is_exported_as_the_command_does_it(shop: Shop) -> None:
     told, _ = call("export_customer", "lumiere", EMAIL)
     assert post(member("Support"), export="") == told.rstrip("\n")
-    assert AuditEntry.objects.filter(action=Action.EXPORTED, details__contains="customer").count() == 2
+    entries = AuditEntry.objects.filter(action=Action.EXPORTED, details__contains="customer")
+    assert entries.count() == 2
+    for row in (Parcel.objects.get(customer_email=EMAIL), ShippingLabel.objects.get()):
+        assert entries.filter(search_words__has=row.pk).count() == 2, "whoever saw this row is found by its id"
 
 
 def test_what_is_wrong_is_said_as_the_command_says_it(shop: Shop) -> None:
