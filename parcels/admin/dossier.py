@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 
 from parcels.models import Parcel, TrackingNumber
-from parcels.templatetags.parcel_page import STATUSES, is_delivery_undated, moment, promised_until
+from parcels.templatetags.parcel_page import STATUSES, is_comparable, moment, promised_until
 from shops.staff.days import zone
 from shops.staff.display_texts import short_name
 from shops.staff.panels import lasting
@@ -59,8 +59,8 @@ def promise(parcel: Parcel, now: datetime) -> tuple[str, bool]:
         return _("No delivery date was promised."), False
     if parcel.is_withdrawn:
         return _("Withdrawn with its label."), False
-    if is_delivery_undated(parcel):
-        return _("Delivered; when is not known."), False
+    if not is_comparable(parcel):
+        return ("" if delivered_at else _("Delivered; when is not known.")), False
     past = (delivered_at or now) - end
     if delivered_at:
         late = _("Delivered late, %(time)s after its promise.") % {"time": lasting(past)}

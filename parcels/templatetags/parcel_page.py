@@ -47,17 +47,17 @@ def promised_until(parcel: Parcel) -> datetime | None:
     return moment((parcel.estimated_delivery_date_window or {}).get("maximumDeliveryDate"))
 
 
-def is_delivery_undated(parcel: Parcel) -> bool:
-    """Tell if a parcel was delivered at a time that nobody told, so that it can't be compared with a promise."""
-    return parcel.last_status == TrackingStatus.DELIVERED and parcel.delivery_date is None
+def is_comparable(parcel: Parcel) -> bool:
+    """Tell if figures compare a parcel with its promise: neither its delivery's time nor its status is missing."""
+    is_delivered = parcel.last_status == TrackingStatus.DELIVERED
+    return not parcel.is_withdrawn and is_delivered == (parcel.delivery_date is not None)
 
 
 @register.simple_tag
 def late_label(parcel: Parcel) -> str:
     """Mark a parcel that is past its promise, or was when it was delivered. This host's clock does: a list has many."""
     until, at = promised_until(parcel), moment(parcel.delivery_date) or timezone.now()
-    is_comparable = not (parcel.is_withdrawn or is_delivery_undated(parcel))
-    return badge(gettext_noop("Late"), "danger") if until and at > until and is_comparable else ""
+    return badge(gettext_noop("Late"), "danger") if until and at > until and is_comparable(parcel) else ""
 
 
 @register.simple_tag

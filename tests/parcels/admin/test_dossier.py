@@ -99,6 +99,20 @@ def test_what_no_figure_counts_as_past_its_promise_is_not_called_late(
         assert ("Late" in text, "parcel-late" in text) == (False, False)
 
 
+def test_a_parcel_whose_shop_names_a_delivery_that_its_status_denies_is_not_called_late(
+    staff: Client, shop: Shop
+) -> None:
+    """No figure counts it, neither as delivered nor as past its promise: the customer may have sent it back."""
+    window = promise(ms(26))
+    parcel(shop, lastStatus="RETURN_TO_SENDER", deliveryDate=ms(2), estimatedDeliveryDateWindow=window)
+    for timing in ("late", "overdue"):
+        assert "P1" not in staff.get(PARCELS, {"delivery": timing}).text
+    page = page_of(staff, "P1")
+    assert "Delivered late" not in page
+    for text in (page, staff.get(PARCELS).text):
+        assert ("Late" in text, "parcel-late" in text) == (False, False)
+
+
 def test_each_event_is_told_once_with_its_place_and_source(staff: Client, shop: Shop) -> None:
     at = ms(30)
     told = EventFactory(createdAt=ms(40), label="Parcel packed", carrierStatusCode=None, status="FULFILLED")
