@@ -42,6 +42,10 @@ await open("unfold_more", "#logout-form");
 await open("filter_list", "#changelist-filter");
 return Boolean(await until(() => page.activeElement.closest("#changelist-filter")));
 """
+OVERFLOW = """
+const list = page.querySelector("#result_list");
+return list.offsetWidth > list.closest("form").clientWidth;
+"""
 SCREEN = 844
 ROWS = 50
 
@@ -94,6 +98,19 @@ def test_the_figures_for_finance_fit_a_laptop_in_french(tmp_path: Path) -> None:
     cookie = f"sessionid={logged_in(is_superuser=True).cookies['sessionid'].value}; language=fr"
     (result,) = shown([("/admin/labels/labelfigure/", LAPTOP, "light", SCROLLING)], tmp_path, cookie)
     assert result["told"] == [False, False]  # labels bought; handed in and delivered
+
+
+@needs_browser
+@pytest.mark.parametrize("language", ["fr", "en-gb"])
+def test_the_lists_of_parcels_and_labels_fit_a_laptop(tmp_path: Path, language: str) -> None:
+    shop, message = ShopFactory(name="Atelier Nord"), "destinationAddress.provinceCode: is required for US."
+    parcel = {"lastStatus": "OUT_FOR_DELIVERY", "trackingNumbers": ["XU957710695FR", "XU957710700FR"]}
+    import_parcel(shop, trackingId="XU957710695FR", orderNumber="#1001", carrierDisplayName="Alpha Express", **parcel)
+    refusal = {"state": "failed", "error_code": "BETA_REQUEST_REJECTED", "error_message": message}
+    LabelFactory(shop=shop, product_code="beta_domicile_sans_signature_outre_mer", **refusal)
+    cookie = f"sessionid={logged_in(is_superuser=True).cookies['sessionid'].value}; language={language}"
+    results = shown([(path, LAPTOP, "light", OVERFLOW) for path in (PARCELS, LABELS)], tmp_path, cookie)
+    assert [result["told"] for result in results] == [False, False]
 
 
 @needs_browser
