@@ -43,10 +43,12 @@ USUAL_KG = Decimal(1)  # of a parcel whose weight is not said
 class WeightParameter(StringField):
     """Kilograms, in digits, with a dot; a sum may have many decimals, as in JavaScript."""
 
-    form = re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?")
+    form = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?")
 
     def to_internal_value(self, data: Any) -> Any:
-        weight_kg = Decimal(data) if self.form.fullmatch(data) else Decimal(0)
+        if not self.form.fullmatch(data):
+            raise ValidationError("must be a number of kilograms, such as 1.5.")
+        weight_kg = Decimal(data)
         if not 0 < weight_kg <= MAX_KG:
             raise ValidationError(f"must be above 0 and at most {MAX_KG} kilograms.")
         return weight_kg
