@@ -37,7 +37,7 @@ def words(value: Any) -> str:
     if isinstance(value, dict):
         return "; ".join(f"{name}: {words(each)}" for name, each in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(map(words, value))
+        return ", ".join(map(words, value)) or NOTHING
     if isinstance(value, bool):
         return gettext("yes") if value else gettext("no")
     return NOTHING if value in (None, "") else str(value)

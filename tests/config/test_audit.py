@@ -16,6 +16,7 @@ from labels.models import ShippingLabel
 from parcels.models import Parcel
 from shops.contracts.models import CarrierContract
 from shops.models import AccessToken, Shop
+from shops.staff.audit.changes import of_new
 from shops.staff.audit.models import Action, AuditEntry
 from shops.staff.audit.recording import customer_digests, record
 from shops.staff.pages import page_of
@@ -310,6 +311,12 @@ def test_the_log_is_searched_by_person_customer_and_object_and_filtered() -> Non
     assert "P1" in clerk.get(f"{AUDIT}{AuditEntry.objects.filter(action='viewed').get().pk}/change/").text
 
 
+def test_a_value_that_is_empty_is_shown_as_none() -> None:
+    clerk, endpoint = member("Accounts"), rows()["shops.webhookendpoint"]
+    made = record(Action.ADDED, on=endpoint, changes=of_new(endpoint, "event_types"))
+    assert re.search(r"<dd>\s*- → -\s*</dd>", clerk.get(page_of(made)).text)
+
+
 @pytest.mark.parametrize(
     ("language", "kinds", "labels"),
     [("fr", "étiquette d\u2019expédition", "affichés"), ("en", "shipping label", "shown")],
@@ -326,6 +333,7 @@ def test_the_log_names_kinds_and_details_in_the_readers_words(language: str, kin
     page = unescape(text)
     assert f"{kinds} {label.pk}" in page
     assert labels in page
+    assert re.search(r'</span>; <span class="audit-fact">', text)
     entry = AuditEntry.objects.filter(action="viewed").get()
     title = {"fr": f"support · Vu · {label.pk}", "en": f"support · Viewed · {label.pk}"}[language]
     assert title in member("root").get(page_of(entry), headers={"Accept-Language": language}).text
