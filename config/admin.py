@@ -26,6 +26,7 @@ from shops.staff.audit.changes import CHANGED
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.base import ModelAdmin
+from shops.staff.display_texts import column
 from shops.staff.unfold_classes import TextInput
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
@@ -174,8 +175,17 @@ class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
 class GroupAdmin(auth_admin.GroupAdmin, ModelAdmin[Group]):
     """Groups of staff, with their permissions, which only superusers change."""
 
+    held = column(
+        gettext_lazy("permissions"),
+        lambda group: ", ".join(map(roles.in_words, group.permissions.select_related("content_type"))),
+    )
+    readonly_fields = ("held",)
+
     class Media:
         css = STYLES
+
+    def get_fields(self, request: HttpRequest, obj: Group | None = None) -> tuple[str, ...]:
+        return ("name", "permissions" if is_superuser(request) else "held")
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any) -> Any:
         return offered(super().formfield_for_manytomany(db_field, request, queryset=roles.offered(), **kwargs))

@@ -163,6 +163,9 @@ def test_permissions_are_named_in_french() -> None:
         assert "Boutiques | boutique | Voir les données personnelles des clients" in text
         assert "Colis | numéro de suivi | modifier" in text
         assert "| Can " not in text
+    shown = member("Accounts").get(f"/admin/auth/group/{group.pk}/change/", headers=FRENCH).text
+    assert "Colis | numéro de suivi | modifier" in shown
+    assert "| Can " not in shown
 
 
 def test_scripts_of_the_desk_have_no_words_of_their_own() -> None:
