@@ -262,6 +262,14 @@ def test_who_may_only_look_changes_nothing(endpoint: WebhookEndpoint) -> None:
     assert WebhookDelivery.objects.get().state == "dead"
 
 
+def test_the_page_of_an_endpoint_leads_to_its_deliveries(endpoint: WebhookEndpoint) -> None:
+    link = f'href="{DELIVERIES}?endpoint__id__exact={endpoint.id}"'
+    viewer = logged_in("view_webhookendpoint", "view_webhookdelivery", name="bob")
+    assert link in viewer.get(f"{ENDPOINTS}{endpoint.pk}/change/").text
+    viewer = logged_in("view_webhookendpoint", name="eve")
+    assert link not in viewer.get(f"{ENDPOINTS}{endpoint.pk}/change/").text
+
+
 def test_who_may_only_look_is_told_the_types_in_words(endpoint: WebhookEndpoint) -> None:
     viewer = logged_in("view_webhookendpoint", name="bob")
     for chosen, words in (([], "All types"), (["label.failed", "label.generated"], "label.failed, label.generated")):
