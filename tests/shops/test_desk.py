@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 from html import unescape
+from itertools import pairwise
 
 import pytest
 from django.test import Client
@@ -64,9 +65,16 @@ def test_each_count_of_the_week_is_that_of_its_list(staff: Client, shop: Shop) -
 def test_a_panel_is_only_for_those_who_may_see_its_rows(shop: Shop) -> None:
     ContractFactory(shop=shop, carrier_code="beta", account_number="804735")
     page = logged_in("view_shop", name="viewer").get(PAGE).text
-    for text in ("Contracts</h3>", "Webhook endpoints</h3>", "Labels of", "Parcels of", "804735"):
+    for text in ("Contracts</h2>", "Webhook endpoints</h2>", "Labels of", "Parcels of", "804735"):
         assert text not in page
-    assert "Requests</h3>" in page
+    assert "Requests</h2>" in page
+
+
+def test_no_heading_skips_a_level(shop: Shop) -> None:
+    page = logged_in("view_shop", "view_parcel", name="bob").get(PAGE).text
+    levels = [int(level) for level in re.findall("<h([1-6])", page)]
+    assert len(levels) > 1
+    assert all(following <= level + 1 for level, following in pairwise(levels))
 
 
 def test_the_counts_are_bounded_and_say_so(staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
