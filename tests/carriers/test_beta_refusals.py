@@ -75,7 +75,7 @@ CODES: list[Row] = [
 FAMILIES = [(code, CarrierUnavailable, "") for code in ("300", "399", "1000", "1099")]
 UNDOCUMENTED = [
     "39999", "2", "99", "400", "30001", "30555", "30821", "1100", "ROUTING_1", "ROUTING_42", "ROUTING_ERROR", "UNHEARD",
-    "GEO_ROUTING_IV109", "030204", "30204 ", "",
+    "GEO_ROUTING_IV109", "030204", "3020 4", "",
 ]  # fmt: skip
 
 
