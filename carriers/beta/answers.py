@@ -71,11 +71,16 @@ def read_parcel(answer: Answer, *, index: int, others: tuple[str, ...] = ()) -> 
         return parcel
     made = [parcel] if parcel.number else []
     name = parcel.number if parcel.number not in ("", *others) else f"parcel-{index + 1}"
-    raise UnreadableError(problem, PurchasedLabel(numbers_of(made), pdfs_of([replace(parcel, number=name)])))
+    raise UnreadableError(problem, PurchasedLabel(numbers_of(made), pdfs_of([replace(parcel, number=name)]), warnings))
 
 
 def numbers_of(parcels: Sequence[Parcel]) -> tuple[str, ...]:
     return tuple(parcel.number for parcel in parcels)
+
+
+def warnings_of(parcels: Sequence[Parcel]) -> tuple[str, ...]:
+    """Return what the carrier said of the parcels, each once."""
+    return tuple(dict.fromkeys(warning for parcel in parcels for warning in parcel.warnings))
 
 
 def pdfs_of(parcels: Sequence[Parcel]) -> dict[str, bytes]:

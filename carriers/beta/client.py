@@ -14,7 +14,7 @@ from cachetools import TTLCache, cachedmethod
 from carriers.base import Carrier
 from carriers.beta import account, contract_checks, deposit_slips, points
 from carriers.beta import messages as beta_message
-from carriers.beta.answers import Parcel, numbers_of, pdfs_of, read_check, read_parcel
+from carriers.beta.answers import Parcel, numbers_of, pdfs_of, read_check, read_parcel, warnings_of
 from carriers.beta.customs import printed_goods
 from carriers.beta.parties import CARRIER, SHAPE, check_credentials, sender
 from carriers.client import Service
@@ -96,12 +96,13 @@ class Beta(Carrier):
                 made.append(self._exchange(request, own, partial(read_parcel, index=index, others=numbers)))
             except CarrierError as error:
                 last = error.made
-                error.made = PurchasedLabel((*numbers, *last.tracking_numbers), {**pdfs_of(made), **last.pdfs})
+                said = (*warnings_of(made), *last.warnings)
+                error.made = PurchasedLabel((*numbers, *last.tracking_numbers), {**pdfs_of(made), **last.pdfs}, said)
                 raise
-        warnings = dict.fromkeys(warning for parcel in made for warning in parcel.warnings)
         is_declared = any("customsDeclarations" in body["letter"] for body in message)
         is_form_missing = is_declared and not all(parcel.customs_form for parcel in made)
-        return PurchasedLabel(numbers_of(made), pdfs_of(made), tuple(warnings), is_customs_form_missing=is_form_missing)
+        said = warnings_of(made)
+        return PurchasedLabel(numbers_of(made), pdfs_of(made), said, is_customs_form_missing=is_form_missing)
 
     def _try_at_carrier(
         self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline

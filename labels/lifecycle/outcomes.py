@@ -212,6 +212,8 @@ def save_failure(label: ShippingLabel, error: CarrierError, answer: dict[str, An
     if made.reservation_number:
         facts["reservation_number"] = fitting(made.reservation_number)
     facts |= kept_of(made.pickup_point)
+    if made.warnings:
+        facts["warnings"] = list(made.warnings)
     if made.pdfs:
         facts["pdf"] = unmerged.zipped(made.pdfs)
     if isinstance(error, OutcomeUnknown):

@@ -275,6 +275,19 @@ def test_an_adopted_parcels_missing_customs_form_is_told_to_the_shop_and_the_sta
     assert listed["warnings"] == label.warnings
 
 
+@pytest.mark.parametrize("fault", ["FAULT 30204", "FAULT NOLABEL"])
+def test_what_the_carrier_said_of_an_adopted_parcel_is_told_to_the_shop(
+    fault: str, staff: Client, buyer: Caller
+) -> None:
+    parcels = [{"weight": 1, "reference": "FAULT WARNING"}, {"weight": 2, "reference": fault}]
+    post(buyer, order(LINKED, parcels=parcels), key="k")
+    ShippingLabel.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+    label = ShippingLabel.objects.get()
+    decide(staff, label, "adopt", number_1=label.tracking_number)
+    (listed,) = buyer.get(SHIPMENTS).json()["data"]
+    assert listed["warnings"][1:] == ["SANDBOX: line2 is cut"]
+
+
 def test_a_number_beyond_those_adopted_that_cant_be_cancelled_is_a_notice(
     sandbox: Sandbox, staff: Client, buyer: Caller
 ) -> None:
