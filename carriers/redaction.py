@@ -73,9 +73,10 @@ def _values(party: Party) -> Iterator[str]:
 
 
 def _printed(shipment: Shipment) -> Iterator[str]:
-    yield shipment.reference
-    yield from (package.reference for package in shipment.packages)
-    yield from (item.description for item in (shipment.customs.items if shipment.customs else ()))
+    """Yield references and goods of several words: goods may be called products and no more."""
+    items = shipment.customs.items if shipment.customs else ()
+    texts = (shipment.reference, *(each.reference for each in shipment.packages), *(each.description for each in items))
+    yield from (text for text in texts if len(text.split()) > 1)
 
 
 def _personal(party: Party) -> Iterator[str]:

@@ -126,6 +126,15 @@ def test_single_words_of_an_order_hide_no_refusal_of_the_product(serve: Serve, w
     assert caught.value.field == "productCode"
 
 
+@pytest.mark.parametrize(
+    "changes", [{"reference": "Product"}, {"customs": Customs((CustomsItem("product", 1, Decimal(5)),))}]
+)
+def test_goods_of_one_word_hide_no_refusal_of_the_product(serve: Serve, changes: dict[str, Any]) -> None:
+    server = serve(always(alpha_refusal(33, "Product not allowed")))
+    with pytest.raises(ProductNotInContract):
+        client("alpha", server.url).create_label(shipment(**changes), ALPHA)
+
+
 @pytest.mark.parametrize("text", ["Invalid accesColis  account\nnumber", "Invalid identWebPro password"])
 @pytest.mark.parametrize("company", ["Number One", "Password & Account SARL", "Invalid Records"])
 def test_a_customers_words_hide_no_refusal_of_the_credentials(serve: Serve, company: str, text: str) -> None:
