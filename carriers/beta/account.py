@@ -11,6 +11,7 @@ from carriers.beta.answers import (
     check_status,
     document_in,
     document_of,
+    is_true,
     objects_of,
     string_of,
 )
@@ -75,8 +76,7 @@ def _yes_or_no(value: Any) -> str:
 def depot_of(document: Mapping[str, Any]) -> str:
     """Return the first depot of an account that has the option, empty without; `document` is the account's."""
     codes = (string_of(site, "codeRegate") for site in objects_of(document, "siteDepotList"))
-    is_offered = document.get("statutTunnelCommande") in (True, "true")
-    return next(filter(_DEPOT.fullmatch, codes), "") if is_offered else ""
+    return next(filter(_DEPOT.fullmatch, codes), "") if is_true(document, "statutTunnelCommande") else ""
 
 
 def delivery_message(zip_code: str, depot: str, day: date, credentials: Credentials) -> dict[str, Any]:

@@ -170,8 +170,13 @@ def string_of(document: Json, name: str) -> str:
 
 def integer_of(value: Any) -> int | None:
     """Return a whole number, as such or as text; None for anything else."""
-    text = str(value).removesuffix(".0") if type(value) in (int, float, str) else ""
+    text = bare(str(value)).removesuffix(".0") if type(value) in (int, float, str) else ""
     return int(text) if _INTEGER.fullmatch(text) else None
+
+
+def is_true(document: Json, name: str) -> bool:
+    """Return true for a boolean that is true, as such or as text."""
+    return bare(str(document.get(name))).lower() == "true"
 
 
 def objects_of(document: Json, name: str) -> list[Json]:

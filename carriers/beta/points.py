@@ -7,7 +7,7 @@ from datetime import date, datetime
 from decimal import ROUND_UP, Decimal
 from typing import Any, Final
 
-from carriers.beta.answers import OK, check_status, document_in, integer_of, objects_of, string_of
+from carriers.beta.answers import OK, check_status, document_in, integer_of, is_true, objects_of, string_of
 from carriers.beta.parties import CARRIER, login, own_number, zip_code_of
 from carriers.beta.refusals import POINT_REFUSALS, SEARCH_REFUSALS
 from carriers.errors import CarrierUnavailable, PickupPointRejected
@@ -170,7 +170,7 @@ def _point(point: Record, country_code: str, day: date) -> PickupPoint:
     found = PickupPoint(
         **texts | {"country_code": country if len(country) == ALPHA_2_LENGTH else country_code},
         max_weight_kg=_kilograms(point.get("poidsMaxi")),
-        is_open=point.get("congesTotal") not in (True, "true"),
+        is_open=not is_true(point, "congesTotal"),
         closures=tuple(_closures(point)),
         kind=KINDS.get(texts["type_code"], "relay"),
         latitude=degrees(str(point.get("coordGeolocalisationLatitude", point.get("latitude")))),

@@ -129,6 +129,7 @@ def test_characters_that_no_database_keeps_are_spaces_in_a_points_text(serve: Se
     ("changes", "problem"),
     [
         ({"congesTotal": True}, "is closed"),
+        ({"congesTotal": " True "}, "is closed"),
         (
             {"listeConges": [{"numero": 1, "calendarDeDebut": midnight_ms(1), "calendarDeFin": midnight_ms(9)}]},
             "is closed",

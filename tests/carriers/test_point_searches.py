@@ -237,7 +237,7 @@ def test_a_relays_closures_are_read_under_both_of_their_names(serve: Serve, name
     assert Point(serve, "alpha", answer).find(day=date(2026, 12, 5)).points == []
 
 
-@pytest.mark.parametrize("form", [str, float])
+@pytest.mark.parametrize("form", [str, float, " {}\n".format])
 def test_betas_numbers_are_read_as_texts_too(serve: Serve, form: Callable[[Any], Any]) -> None:
     midnight_ms = int(datetime(2026, 12, 1, tzinfo=PARIS).timestamp() * 1000)
     place = {"coordGeolocalisationLatitude": form(45.5), "coordGeolocalisationLongitude": form(4.25)}
