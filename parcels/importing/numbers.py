@@ -13,7 +13,7 @@ from parcels.tracking.events import CarrierEvent, union
 from parcels.tracking.timeline import locked, recompute
 from shops.db import clock
 from shops.db.bulk import instance
-from shops.db.prepared import send
+from shops.db.prepared import Read, send
 
 # beta gives a number out again after some 13 months: an older parcel with it is another one.
 GIVEN_OUT_AGAIN: Final = timedelta(days=390)
@@ -88,8 +88,15 @@ def lock_imports(shop_id: str) -> None:
     lock(f"imports of {shop_id}")
 
 
-def lock(name: str) -> None:
+def try_to_lock_imports(shop_id: str) -> bool:
+    """Lock as `lock_imports` does if nobody has to be waited for; tell if so."""
+    read = lock(f"imports of {shop_id}", "pg_try_advisory_xact_lock")
+    return read is None or bool(read()[0][0])
+
+
+def lock(name: str, function: str = "pg_advisory_xact_lock") -> Read | None:
     """Wait for the advisory lock of this name, within a pipeline at its next answer; SQLite has one writer anyway."""
     assert connection.in_atomic_block, "the lock is held until the transaction ends"
-    if connection.vendor == "postgresql":
-        send("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name])
+    if connection.vendor != "postgresql":
+        return None
+    return send(f"SELECT {function}(hashtextextended(%s, 0))", [name])

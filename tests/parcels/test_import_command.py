@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import transaction
 
+from parcels.importing.numbers import lock_imports
 from parcels.importing.reading import BATCH_SIZE, MAX_LINE_BYTES, read_lines
 from parcels.models import Parcel, TrackingNumber
 from tests.parcels.lines import line, many
@@ -22,7 +24,9 @@ from tests.support.api import Caller
 from tests.support.cases import in_one_test
 from tests.support.factories import ShopFactory, import_parcel
 from tests.support.processes import end_other_sessions, run_command, start_command
-from tests.support.waiting import WAIT_TIMEOUT_S
+from tests.support.sql import WAITING, value
+from tests.support.threads import Threads
+from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 DATA = Path(__file__).parent.parent / "data"
 MARK = b"\xef\xbb\xbf"
@@ -116,6 +120,19 @@ def test_an_import_that_is_killed_in_the_middle_has_changed_nothing(transactiona
     # Nothing is left locked.
     import_parcel(own.shop, id="before", trackingId="N3")
     assert own.look_up("N3").status_code == 200
+
+
+@pytest.mark.real_services
+def test_an_import_that_waits_for_another_of_its_shop_says_so(
+    transactional_db: None, own: Caller, tmp_path: Path
+) -> None:
+    with Threads(1) as pool:
+        with transaction.atomic():
+            lock_imports(own.shop.id)
+            waiting = pool.submit(call, "own", line(id="P1"), tmp_path)
+            until(lambda: value(WAITING))
+        said = "another import or an erasure of this shop runs: this one waits for it\n"
+        assert waiting.result(WAIT_TIMEOUT_S) == ("1\n", said)
 
 
 def test_an_import_that_is_interrupted_ends_with_one_line_and_has_changed_nothing(

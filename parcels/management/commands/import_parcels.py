@@ -10,6 +10,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import OperationalError, transaction
 from tqdm import tqdm
 
+from parcels.importing.numbers import try_to_lock_imports
 from parcels.importing.reading import Line, NothingImportedError, ParcelImport, read_lines
 from shops.db.failures import is_deadlock
 from shops.management import base
@@ -34,6 +35,8 @@ class Command(base.Command):
         run = ParcelImport(shop_id=shop.id, report=self.report, **how)
         try:
             with base.open_file(options["file"]) as file, transaction.atomic():
+                if not try_to_lock_imports(shop.id):
+                    self.stderr.write("another import or an erasure of this shop runs: this one waits for it")
                 count = run.run(with_progress(file, options["file"]))
                 record(Action.CHANGED, shop, note=f"{count} parcels imported.")
                 self.print(str(count))
