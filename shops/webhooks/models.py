@@ -49,8 +49,8 @@ class WebhookEndpointQuerySet(ForShop):
         return self.active().filter(failing_since__isnull=False)
 
     def disabled(self) -> Self:
-        """Endpoints that wait for staff."""
-        return self.not_revoked().filter(disabled_at__isnull=False)
+        """Endpoints that wait for staff; those of a shop that has left wait for nobody."""
+        return self.not_revoked().filter(disabled_at__isnull=False, shop__is_active=True)
 
     def for_answers(self) -> Self:
         """Endpoints with what their answers tell beside their own columns: what waits, and the last attempt."""

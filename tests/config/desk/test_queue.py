@@ -165,7 +165,9 @@ def test_endpoints_and_contracts_that_need_somebody_are_rows(settings: Any) -> N
 def test_an_endpoint_of_a_shop_that_has_left_is_tried_no_more_and_no_row() -> None:
     shop = ShopFactory(is_active=False)
     WebhookEndpoint.objects.create(shop=shop, url="https://gone.example/", failing_since=timezone.now() - HOUR)
-    assert queue(logged_in(*VIEWS))["webhooks-failing"].count == 0
+    WebhookEndpoint.objects.create(shop=shop, url="https://off.example/", disabled_at=timezone.now() - HOUR)
+    rows = queue(logged_in(*VIEWS))
+    assert (rows["webhooks-failing"].count, rows["webhooks-disabled"].count) == (0, 0)
 
 
 @pytest.mark.any_database
