@@ -10,10 +10,10 @@ EPOCH = datetime(2025, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
 
 
-def new_label_id() -> str:
+def new_label_id(moment: datetime | None = None) -> str:
     """Make 15 upper-case letters and digits, in the order of time: short enough for the carriers' reference."""
     length = LABEL_ID_LENGTH - TIME_LENGTH
-    return id_prefix(datetime.now(UTC)) + digits(secrets.randbelow(len(ALPHABET) ** length), length)
+    return id_prefix(moment or datetime.now(UTC)) + digits(secrets.randbelow(len(ALPHABET) ** length), length)
 
 
 def id_prefix(moment: datetime) -> str:

@@ -19,6 +19,7 @@ from carriers.itinerary import destination
 from carriers.products import PRODUCTS
 from carriers.shipment import DEFAULT_FORMAT, Credentials, Customs, CustomsItem, Package, Shipment
 from labels.idempotency import IdempotencyKey
+from labels.ids import new_label_id
 from labels.models import ShippingLabel, lease
 from labels.order_rules import late_faults
 from shops.api.errors.coded import product_not_activated
@@ -68,6 +69,7 @@ def new_label(
     created_at, leased_until = beginning(contract.carrier_code, len(order["weights_kg"]))
     return instance(
         ShippingLabel,
+        id=new_label_id(created_at),
         account_number=number_for(contract, order["product_code"]),
         created_at=created_at,
         leased_until=leased_until,

@@ -11,6 +11,8 @@ from django.db.models import Model
 from carriers.products import PRODUCTS
 from labels.ids import id_prefix, id_time, new_label_id
 from labels.models import LabelState
+from shops.db import clock
+from shops.staff import days
 from tests.labels.conftest import Sandbox, row
 from tests.labels.orders import LINKED, PRODUCT, RECIPIENT, SENDER, order, post, weighing
 from tests.labels.urls import pages
@@ -203,3 +205,13 @@ def test_a_label_id_tells_its_time_to_the_millisecond(moment: str) -> None:
 
 def test_a_new_label_id_tells_the_present_time() -> None:
     assert abs(id_time(new_label_id()) - datetime.now(UTC)) < timedelta(minutes=1)
+
+
+def test_a_labels_id_tells_the_time_of_its_order_whatever_the_hosts_clock_says(
+    sandbox: Sandbox, buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Staff's days and figures go by the id, the API's by `createdAt`."""
+    midnight = days.start_of(days.today())
+    monkeypatch.setattr(clock, "upper_bound_now", lambda: midnight)  # the database's
+    body = post(buyer, order()).json()
+    assert id_time(body["id"]) == datetime.fromisoformat(body["createdAt"]) == midnight
