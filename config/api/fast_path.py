@@ -61,8 +61,8 @@ def answer_to(environ: Environ) -> tuple[Headers, bytes] | None:
     headers = read and headers_of(*map(environ.get, ORIGIN))
     if not read or not headers:
         return None
-    environ[request_record.STARTED_AT] = started_at
     request_id = request_record.begin()
+    environ[request_record.BEGUN] = started_at, request_id
     found = found_or_failed(environ, read, route)
     close_old_connections()  # to the database, as at the end of Django's own requests
     if found is None:

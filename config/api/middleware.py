@@ -37,8 +37,8 @@ class RequestMiddleware:
         self.view_response: Any = SecurityMiddleware(convert_exception_to_response(call_view))
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        started_at = request.META.get(request_record.STARTED_AT) or time.perf_counter()
-        request_id = request_record.begin()
+        begun = request.META.get(request_record.BEGUN)
+        started_at, request_id = begun or (time.perf_counter(), request_record.begin())
         response = self.response_to(request)
         response.headers["X-Request-Id"] = request_id
         if bodies.is_unread(request):

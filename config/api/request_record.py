@@ -11,7 +11,7 @@ from shops.api.request_ids import request_id as current
 from shops.api.traffic import traffic
 
 PROBES = {path.removeprefix("/") for path in settings.HEALTH_PATHS}  # their routes are named as their paths
-STARTED_AT = "service.started_at"  # of a request that the fast path began with
+BEGUN = "service.begun"  # a request's start and id in its environ, where the fast path began with it
 logger = logging.getLogger("service.request")
 
 

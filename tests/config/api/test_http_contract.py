@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.core.management import call_command
 from django.db import connection
 
+from config.api import fast_path
 from config.ops.logs import JsonFormatter, TextFormatter
 from tests.support.api import Caller, Nobody, Response
 from tests.support.factories import import_parcel
@@ -79,6 +81,17 @@ def test_a_request_has_one_line_with_its_id_and_facts(kind: str, own: Caller, ca
         assert line["request_id"] == response["X-Request-Id"]
         assert (line["method"], line["status"], line["shop"], line["level"]) == ("GET", 404, "own", "INFO")
         assert line["duration_ms"] >= 0
+
+
+def test_what_the_fast_path_logs_has_the_id_of_djangos_answer(
+    own: Caller, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fast_path, "found_for_shop", Mock(side_effect=RuntimeError))
+    with formatted(caplog, "json"):
+        response = own.look_up("absent")
+    lines = [json.loads(line) for line in caplog.text.splitlines()]
+    assert [line["message"] for line in lines] == ["fast path failed", "request"]
+    assert {line["request_id"] for line in lines} == {response["X-Request-Id"]}
 
 
 @pytest.mark.parametrize("kind", FORMATTERS)
