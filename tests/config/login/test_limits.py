@@ -2,6 +2,7 @@
 
 import re
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from io import BytesIO
 from typing import Any
@@ -94,6 +95,16 @@ def test_one_password_is_hashed_at_a_time() -> None:
         assert not wait(waiting, timeout=0.2).done
         is_free.set()
         assert len({encoded.result() for encoded in waiting}) == 2
+
+
+def test_a_hash_that_waited_for_others_makes_nobody_wait_as_long() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        began_s = time.monotonic()
+        backends.thread.submit(threading.Event().wait, 1)  # the hash of another
+        pool.submit(backends.OneAtATimeHasher().encode, "a", "salt", 1).result()
+        waited_s = time.monotonic() - began_s
+    backends.thread.submit(int).result()
+    assert time.monotonic() - began_s < 1.5 * waited_s
 
 
 def test_two_log_ins_are_let_in_at_a_time(ada: Staff, hashes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
