@@ -10,6 +10,7 @@ from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
+from config.login.devices import current_device
 from shops.api.concurrency import ConcurrencyLimit
 from shops.api.errors.exceptions import ApiError
 from shops.api.errors.plain import BODY_CUT_SHORT, BODY_TOO_LARGE, TOO_BUSY
@@ -84,7 +85,7 @@ class BodyReadLimit(ConcurrencyLimit):
 
 
 body_reads = BodyReadLimit()
-public_form_reads = ConcurrencyLimit(2, too_busy)  # forms that anyone may send leave places for orders
+public_form_reads = ConcurrencyLimit(2, too_busy)  # strangers' forms leave places for known devices' and for orders
 
 
 def announced_length(environ: Mapping[str, Any]) -> int:
@@ -113,7 +114,8 @@ def receive_form(request: HttpRequest, *, limit_bytes: int, is_public: bool = Fa
     """Read a form's body into the request; raise as `receive_json` does."""
     if announced_length(request.META) > limit_bytes:
         raise too_large(limit_bytes)
-    with public_form_reads.hold() if is_public else nullcontext(), body_reads.hold():
+    place = public_form_reads.hold(bool(current_device.get())) if is_public else nullcontext()
+    with place, body_reads.hold():
         body = request.body
     checked(body, request.META, limit_bytes)
 

@@ -153,7 +153,7 @@ def test_forms_of_strangers_leave_places_for_orders(
     body_reads.limit(threads=20)
     with ExitStack() as held:
         for _ in range(bodies.public_form_reads.share):
-            held.enter_context(bodies.public_form_reads.hold())
+            held.enter_context(bodies.public_form_reads.hold(owner=False))
         assert nobody.request("POST", "/admin/login/", data=b"username=a").status_code == 503
         assert post(own, b"{").status_code == 400
     assert nobody.request("POST", "/admin/login/", data=b"username=a").status_code != 503

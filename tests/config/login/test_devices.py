@@ -3,7 +3,9 @@
 import pytest
 from pytest_django.fixtures import Settings
 
+from config.api.bodies import public_form_reads
 from config.login import limits
+from shops.api.concurrency import ConcurrencyLimit
 from tests.config.login.staff import LOGIN, PASSWORD, Staff, give_password
 from tests.support.api import Clock, Response, client
 
@@ -87,10 +89,13 @@ def test_a_cookie_has_no_password_and_is_no_session(ada: Staff, settings: Settin
     assert other.get("/admin/").status_code == 302
 
 
-def test_with_all_places_taken_a_known_device_gets_in(ada: Staff, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("places", [limits.logins, public_form_reads])
+def test_with_all_places_taken_a_known_device_gets_in(
+    places: ConcurrencyLimit, ada: Staff, monkeypatch: pytest.MonkeyPatch
+) -> None:
     logged_out(ada)
-    monkeypatch.setitem(limits.logins.taken, False, limits.logins.share)
+    monkeypatch.setitem(places.taken, False, places.share)
     refused: Response = give_password(client(), "ada", REMOTE_ADDR="203.0.113.9")
     assert refused.status_code == 503
     assert ada.give_password().status_code == 302
-    assert limits.logins.taken[True] == 0
+    assert places.taken[True] == 0
