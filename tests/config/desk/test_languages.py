@@ -114,6 +114,12 @@ def test_numbers_and_days_are_in_the_readers_form() -> None:
     assert (number(1234567), number(Decimal("12.5"), 3)) == ("1,234,567", "12.500")
 
 
+@pytest.mark.django_db
+def test_a_user_name_has_one_name_in_french() -> None:
+    answer = Client().post("/admin/account/login/", {"login": "nobody", "password": "x"}, headers=FRENCH)
+    assert "Le nom d\u2019utilisateur ou le mot de passe est incorrect." in answer.text  # allauth's own is `pseudo`
+
+
 def test_a_passkey_has_one_name_in_french() -> None:
     with translation.override("fr"):
         texts = map(translation.gettext, ("Use a security key", "Security key added.", "Security key removed."))
