@@ -235,6 +235,7 @@ class LargeTableAdmin(ReadOnly, ModelAdmin[Row]):
 
     class Media:
         css = {"all": ["shops/lists.css"]}
+        js = ["shops/autocomplete_names.js"]
 
     def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
         """Return the keys of the rows that match what staff typed; in personal data only for those who may see it."""
