@@ -79,7 +79,8 @@ def codes() -> str:
 
 
 def errors(found: Iterable[object]) -> str:
-    return render_to_string("docs/errors.html", {"errors": found}).strip()
+    """Render errors as HTML, in which a name between backticks is no Markdown any more."""
+    return re.sub("`(.+?)`", r"<code>\1</code>", render_to_string("docs/errors.html", {"errors": found}).strip())
 
 
 def refusals(carrier: str, operation: str) -> str:

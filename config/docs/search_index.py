@@ -63,7 +63,7 @@ def text_in(tokens: Iterable[Token]) -> str:
 
 def codes() -> Iterator[dict[str, str]]:
     for error in CODES.values():
-        yield entry("guide-errors", error.name, "Guide", error.name, f"{error.cause} {error.remedy}")
+        yield entry("guide-errors", error.name, "Guide", error.name, f"{error.cause} {error.remedy}".replace("`", ""))
 
 
 def operations(description: Json) -> Iterator[dict[str, str]]:
