@@ -1,5 +1,6 @@
 """Staff mark a purchase as not made; of several who decide, one is first."""
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -55,6 +56,13 @@ def test_an_interrupted_purchase_is_decided_when_its_lease_has_ended(staff: Clie
     assert "Marked as not made" in decide(staff, label, "not-made").text
     label.refresh_from_db()
     assert label.state == "failed"
+
+
+def test_the_way_back_from_a_decision_does_not_read_as_the_labels_cancellation(staff: Client, shop: Shop) -> None:
+    label = LabelFactory(shop=shop, state="unknown")
+    for view in ("adopt", "not-made"):
+        words = re.findall(r">\s*(Back|Cancel)\s*</a>", page_of(staff, label, view))
+        assert words == ["Back"], view
 
 
 def test_by_a_page_that_was_read_before_its_parcels_were_found_it_is_not_marked_as_not_made(
