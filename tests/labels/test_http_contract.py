@@ -14,10 +14,10 @@ from shops import tokens
 from shops.api.errors.plain import PLAIN_ERRORS
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import order, post
-from tests.support.api import UNKNOWN_PATH, Caller, Nobody, assert_error, client, without_timestamp
+from tests.support.api import Caller, Nobody, assert_error, client, without_timestamp
 from tests.support.cases import in_one_test
 from tests.support.factories import AccessTokenFactory
-from tests.support.paths import SHIPMENTS, TRACKING, VERSION
+from tests.support.paths import SHIPMENTS
 
 pytestmark = pytest.mark.any_database
 
@@ -88,30 +88,6 @@ def test_the_media_type_comes_before_the_body_and_the_key(asker: Caller) -> None
 
 def test_the_body_must_be_json_before_the_key_is_looked_at(asker: Caller) -> None:
     assert_error(post(asker, b"{", key=""), 400)
-
-
-@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"])
-def test_labels_are_only_posted_and_listed(method: str, asker: Caller) -> None:
-    response = asker.request(method, SHIPMENTS)
-    assert (response.status_code, response["Allow"]) == (405, "GET, HEAD, POST")
-
-
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"])
-def test_a_label_is_only_read(method: str, asker: Caller) -> None:
-    response = asker.request(method, LABEL)
-    assert_error(response, 405)
-    assert response["Allow"] == "GET, HEAD"
-
-
-@pytest.mark.parametrize(
-    "path", [f"{SHIPMENTS}/", f"{LABEL}/", f"{LABEL}/pdf", f"{TRACKING}/Shipments", f"{VERSION}/shipments"]
-)
-@pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
-def test_another_path_is_unknown_with_and_without_a_token(
-    method: str, path: str, asker: Caller, nobody: Nobody
-) -> None:
-    for caller in (asker, nobody):
-        assert_error(caller.request(method, path), 404, UNKNOWN_PATH)
 
 
 # --- The body ---

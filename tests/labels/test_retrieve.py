@@ -32,12 +32,6 @@ def test_a_label_is_retrieved_as_it_was_created(product_code: str, buyer: Caller
     assert client().get(retrieved.json()["labelUrl"]).content.startswith(b"%PDF-")
 
 
-def test_head_is_get_without_a_body(buyer: Caller) -> None:
-    where = path(post(buyer, order()).json()["id"])
-    assert (buyer.request("HEAD", where).status_code, buyer.request("HEAD", where).content) == (200, b"")
-    assert buyer.request("HEAD", path(ABSENT)).status_code == 404
-
-
 def test_a_foreign_and_a_missing_label_cannot_be_told_apart(buyer: Caller, other: Caller) -> None:
     ContractFactory(shop=other.shop, carrier_code="alpha")
     foreign = buyer.get(path(post(other, order()).json()["id"]))

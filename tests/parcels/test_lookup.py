@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from parcels.serializers import MIN_TIME_MS
-from tests.support.api import UNKNOWN_PATH, Caller, assert_error, without_timestamp
+from tests.support.api import Caller, assert_error, without_timestamp
 from tests.support.cases import in_one_test
 from tests.support.factories import EventFactory, import_parcel
 from tests.support.paths import PARCELS
@@ -117,25 +117,6 @@ def test_text_that_no_parcel_can_have_is_not_found(number: str, own: Caller) -> 
 @pytest.mark.parametrize("raw", ["%FF", "a%C3", "%ED%A0%80", "%F8%88%80%80%80", "%80%00"])
 def test_bytes_that_are_no_text_are_not_found(raw: str, own: Caller) -> None:
     assert_error(own.get(PARCELS + raw), 404)
-
-
-@pytest.mark.parametrize("end", ["/", "//", "%2F", "?", "/?orderName=1"])
-def test_a_trailing_slash_is_an_unknown_path(end: str, own: Caller) -> None:
-    parcel = import_parcel(own.shop, trackingId="N1", trackingNumbers=["N1"])
-    response = own.get(PARCELS + "N1" + end)
-    if end == "?":
-        assert response.json() == parcel
-    else:
-        assert_error(response, 404, UNKNOWN_PATH)
-
-
-def test_head_answers_the_headers_of_get_and_no_body(own: Caller) -> None:
-    path = path_of(import_parcel(own.shop)["trackingId"])
-    get, head = own.get(path), own.request("HEAD", path)
-    assert head.status_code == 200
-    assert head.content == b""
-    assert head["Content-Length"] == get["Content-Length"] == str(len(get.content))
-    assert head["Content-Type"] == "application/json"
 
 
 @pytest.mark.parametrize(

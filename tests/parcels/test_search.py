@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from parcels.serializers import MIN_TIME_MS
-from tests.support.api import UNKNOWN_PATH, Caller, assert_error
+from tests.support.api import Caller, assert_error
 from tests.support.factories import import_parcel
 from tests.support.paths import SEARCH
 
@@ -99,19 +99,6 @@ def test_a_query_that_is_no_text_finds_nothing(query: str, own: Caller) -> None:
     assert ids(own.get(f"{SEARCH}?{query}")) == []
 
 
-@pytest.mark.parametrize("end", ["/", "/?orderName=1", "//", "%2F", "x", "/x"])
-def test_a_trailing_slash_or_more_is_an_unknown_path(end: str, own: Caller) -> None:
-    assert_error(own.get(SEARCH + end), 404, UNKNOWN_PATH)
-
-
 def test_a_body_sent_along_is_ignored(own: Caller) -> None:
     response = own.get(f"{SEARCH}?orderName=1", data=b"{", content_type="application/x-unknown")
     assert (response.status_code, response.content) == (200, b"[]")
-
-
-def test_head_answers_the_headers_of_get_and_no_body(own: Caller) -> None:
-    import_parcel(own.shop, orderNumber="#1")
-    path = f"{SEARCH}?orderName=%231"
-    get, head = own.get(path), own.request("HEAD", path)
-    assert (head.status_code, head.content) == (200, b"")
-    assert head["Content-Length"] == get["Content-Length"] == str(len(get.content))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from unittest.mock import Mock
 
 import pytest
@@ -11,17 +12,23 @@ from pytest_django.fixtures import Settings
 
 from shops.api.errors.plain import PLAIN_ERRORS
 from tests.support.api import UNKNOWN_PATH, Caller, Clock, Nobody, assert_error
-from tests.support.paths import PARCELS, SEARCH, TRACKING, VERSION
+from tests.support.cases import in_one_test
+from tests.support.paths import PARCELS, SEARCH, SHIPMENTS, TRACKING, VERSION
 
 UNEXPECTED = PLAIN_ERRORS["unexpected"].message
 
+LABEL = f"{SHIPMENTS}/0000000000ABCDE"
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "get", "X" * 100]
 UNKNOWN_PATHS = [
     *("/public/", "/public//", VERSION, f"{VERSION}/", TRACKING, f"{TRACKING}/", f"{TRACKING}/parcels"),
     *(PARCELS, f"{PARCELS}a/", f"{SEARCH}/", f"{TRACKING}/Search", "/public/v2/tracking/search"),
     *(f"{VERSION}//tracking/search", "/public/admin/", "/public/../admin/", "/public/%00", "/public/%FF%FE"),
-    *("/public/" + "x" * 10_000, f"{SEARCH}%0A", "/public/\u00e9"),
+    *("/public/" + "x" * 10_000, f"{SEARCH}%0A", "/public/\u00e9", f"{SEARCH}x", f"{SEARCH}/x", f"{SEARCH}//"),
+    *(f"{SEARCH}%2F", f"{SEARCH}/?orderName=1", f"{PARCELS}a//", f"{PARCELS}a%2F", f"{PARCELS}a/?orderName=1"),
+    *(f"{SHIPMENTS}/", f"{LABEL}/", f"{LABEL}/pdf", f"{TRACKING}/Shipments", f"{VERSION}/shipments"),
 ]
+
+STRANGE_HOSTS = ["evil.example", "a b", "", "testserver:port", "[::1", "testserver@evil.example"]
 
 
 @pytest.fixture(params=[False, True], ids=["debug off", "debug on"])
@@ -43,7 +50,7 @@ def assert_tells_nothing(text: str) -> None:
         assert internal not in text
 
 
-@pytest.mark.parametrize("path", UNKNOWN_PATHS)
+@in_one_test("path", UNKNOWN_PATHS)
 def test_an_unknown_path_is_404_for_everyone(path: str, debug: None, own: Caller, nobody: Nobody) -> None:
     for caller in (own, nobody):
         for method in METHODS:
@@ -87,8 +94,7 @@ def test_an_unexpected_failure_is_logged_with_its_request(own: Caller, caplog: p
     assert record.exc_info
 
 
-@pytest.mark.parametrize("host", ["evil.example", "a b", "", "testserver:port", "[::1", "testserver@evil.example"])
-@pytest.mark.parametrize("path", [PARCELS + "N1", SEARCH, "/public/unknown"])
+@in_one_test("host, path", product(STRANGE_HOSTS, [PARCELS + "N1", SEARCH, "/public/unknown"]))
 def test_a_host_that_is_not_served_is_400(host: str, debug: None, path: str, own: Caller, settings: Settings) -> None:
     settings.ALLOWED_HOSTS = ["testserver"]
     response = own.get(path, headers={"Host": host})
