@@ -206,10 +206,12 @@ def _kilograms(value: Any) -> Decimal | None:
 
 
 def _closures(point: Record) -> Iterator[tuple[date, date]]:
-    """Yield the first and the last day of each period in which the point is closed."""
+    """Yield the first and the last day of each period in which the point is closed; an end may be absent."""
     for period in objects_of(point, "listeConges"):
+        first, last = period.get("calendarDeDebut"), period.get("calendarDeFin")
         with suppress(TypeError, ValueError, OverflowError, OSError):
-            yield _date(period.get("calendarDeDebut")), _date(period.get("calendarDeFin"))
+            if first or last:
+                yield _date(first) if first else date.min, _date(last) if last else date.max
 
 
 def _date(value: Any) -> date:

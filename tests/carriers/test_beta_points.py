@@ -138,6 +138,8 @@ def test_characters_that_no_database_keeps_are_spaces_in_a_points_text(serve: Se
             {"listeConges": [{"numero": 1, "calendarDeDebut": midnight_ms(2), "calendarDeFin": midnight_ms(2)}]},
             "is closed",
         ),
+        ({"listeConges": [{"numero": 1, "calendarDeDebut": midnight_ms(1), "calendarDeFin": None}]}, "is closed"),
+        ({"listeConges": {"calendarDeFin": midnight_ms(9)}}, "is closed"),
         ({"poidsMaxi": 1249}, "takes parcels of at most 1.249 kg"),
     ],
 )
@@ -160,6 +162,8 @@ def test_a_point_that_cannot_take_the_parcel_is_refused_before_anything_is_bough
         {"listeConges": [{"numero": 1, "calendarDeDebut": midnight_ms(1) - DAY_MS, "calendarDeFin": midnight_ms(1)}]},
         {"listeConges": None},
         {"listeConges": [{"calendarDeDebut": "soon"}, 7, {"calendarDeDebut": 10**30, "calendarDeFin": 10**30}]},
+        {"listeConges": [{"numero": 1, "calendarDeDebut": None}]},
+        {"listeConges": [{"calendarDeDebut": midnight_ms(1), "calendarDeFin": "soon"}]},
         {"congesPartiel": True},
         {"poidsMaxi": 1250},
         {"poidsMaxi": 0},
