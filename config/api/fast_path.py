@@ -90,7 +90,7 @@ def reading(environ: Environ) -> tuple[str, Read | None]:
     return "", None
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=100)  # of up to MAX_HEAD_BYTES each
 def headers_of(*origin: str | None) -> Headers | None:
     """Return the headers that all answers have; None where Django refuses the host or the lack of https."""
     given = {name: value for name, value in zip(ORIGIN, origin, strict=True) if value is not None}

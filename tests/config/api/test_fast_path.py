@@ -1,6 +1,7 @@
 """The fast path answers as Django does, and answers nothing but ordinary requests that succeed."""
 
 import time
+import tracemalloc
 from typing import Any
 from unittest.mock import Mock
 
@@ -11,6 +12,7 @@ from prometheus_client import REGISTRY
 from pytest_django.fixtures import DjangoAssertNumQueries, Settings
 
 from config.api import fast_path
+from config.ops.serving import MAX_HEAD_BYTES
 from tests.support.api import Caller
 from tests.support.factories import import_parcel
 from tests.support.paths import PARCELS, SEARCH
@@ -142,6 +144,19 @@ def test_a_failure_is_counted_and_logged_and_django_answers(
 def test_a_limit_that_is_used_up_is_djangos_to_tell(asker: Caller, settings: Settings) -> None:
     settings.RATE_LIMIT = (2, 60)
     assert [asker.look_up(NUMBER).status_code for _ in range(3)] == [200, 200, 429]
+
+
+def test_what_strangers_claim_to_have_called_takes_little_memory() -> None:
+    fast_path.headers_of.cache_clear()
+    tracemalloc.start()
+    try:
+        for number in range(1000):
+            fast_path.headers_of(f"{number}".rjust(MAX_HEAD_BYTES, "h"), None, None, None, None)
+        kept_bytes = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+        fast_path.headers_of.cache_clear()
+    assert kept_bytes < 10_000_000
 
 
 def remaining(response: Any) -> int:
