@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with ano
 else:
     from unfold.forms import UserChangeForm
 
-STYLES: dict[str, Any] = {"all": ["staff/admin.css"]}
+STYLES: dict[str, Any] = {"all": ["shops/admin.css", "staff/admin.css"]}
 
 admin.site.unregister([User, Group, Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken])
 own_password_change = admin.site.password_change

@@ -52,7 +52,9 @@ def test_an_account_is_made_without_a_password_and_its_owner_sets_it_once(clock:
     carol = User.objects.get(username="carol")
     maker.post(f"{USERS}{carol.pk}/change/", {"username": "c", "date_joined_0": "2026-01-01", "date_joined_1": "10:00"})
     assert "a colleague who did not gives the link" in act(maker, "give_password_link", bob).text, "by another name"
-    link = link_in(act(giver, "give_password_link", bob))
+    given = act(giver, "give_password_link", bob)
+    assert "/static/shops/admin.css" in given.text  # the page's layout
+    link = link_in(given)
     assert set_password(client(), link).status_code == 302
     assert give_password(client(), "bob", NEW).status_code == 302
     page = client().get(link, follow=True).text
