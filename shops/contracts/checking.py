@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from carriers.client import Service
 from carriers.errors import CarrierError, CredentialsRejected
@@ -16,6 +16,16 @@ from shops.contracts.addresses import party
 from shops.contracts.bulkhead import NotAskedError
 from shops.contracts.conversation import conversation, said
 from shops.contracts.models import CarrierContract, override_of
+from shops.staff.worded import forms_of, worded
+
+DETAILS: Final = forms_of(
+    gettext_noop("the contract has %s"),
+    gettext_noop("the contract lacks %s"),
+    gettext_noop("the contract does not include the product"),
+    gettext_noop("a sample to %s is accepted"),
+    gettext_noop("the carrier refused only the sample's pickup point"),
+    gettext_noop("not asked: the product goes nowhere from the shop's sender address"),
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,7 @@ def ask(
             described = talk.carrier.describe_account(credentials)
             findings += talk.carrier.check_contract(Terms(products, sender, commercial_name), credentials)
         prefix = f"{credentials.account_number}: " if len(asked) > 1 else ""
-        facts |= {prefix + name: value for name, value in described.items()}
+        facts |= {prefix + gettext(name): gettext(value) for name, value in described.items()}
     return facts, findings
 
 
@@ -85,4 +95,5 @@ def report(carrier_code: str, findings: list[Finding], facts: Mapping[str, str])
     told = ", ".join(f"{counts[verdict]} {word}" for verdict, word in words.items() if counts[verdict])
     text = gettext("{carrier_code} accepts the credentials. Products: {told}.")
     summary = text.format(carrier_code=carrier_code, told=told)
-    return Report(is_good=not counts[Verdict.MISSING], summary=summary, findings=findings, facts=facts)
+    shown = [replace(finding, detail=worded(finding.detail, DETAILS)) for finding in findings]
+    return Report(is_good=not counts[Verdict.MISSING], summary=summary, findings=shown, facts=facts)

@@ -195,6 +195,18 @@ def test_a_check_counts_alike_in_french(sandbox: Sandbox, shop: Shop, staff: Cli
     typed = entered(carrier="alpha", products=everything, account_number="19000086") | {"_check": "yes"}
     answer = staff.post(ADD, typed, headers={"Accept-Language": "fr"})
     assert "alpha accepte les identifiants. Produits\u00a0: 8 inclus, 1 non inclus." in unescape(answer.text)
+    details = {finding.detail for finding in answer.context["check"].findings}
+    assert {"le contrat a 16", "le contrat n\u2019a pas 86"} & details
+    assert [detail for detail in details if not detail.startswith("le contrat")] == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_check_describes_betas_account_in_french(sandbox: Sandbox, shop: Shop, staff: Client) -> None:
+    typed = entered(products=["beta", "beta_point_retrait_france"]) | {"_check": "yes"}
+    found = staff.post(ADD, typed, headers={"Accept-Language": "fr"}).context["check"]
+    assert found.facts["Type de compte"] == "ancien"
+    assert found.facts["Points de retrait"] == "oui"
+    assert "l\u2019échantillon pour FR est accepté" in {finding.detail for finding in found.findings}
 
 
 @pytest.mark.django_db(transaction=True)
