@@ -81,6 +81,12 @@ def test_what_is_wrong_is_said_as_the_command_says_it(shop: Shop) -> None:
     assert Parcel.objects.filter(customer_email=EMAIL).exists()
 
 
+def test_in_french_the_page_speaks_of_the_shop_and_not_of_an_argument() -> None:
+    answer = member("Support").post(PAGE, {"shop_id": "x", "email": EMAIL}, headers=FRENCH)
+    assert "Il n\u2019y a pas de boutique «\u00a0x\u00a0»." in answer.text
+    assert "SHOP_ID" not in answer.text
+
+
 def test_an_open_label_holds_up_the_erasure_and_not_the_export(shop: Shop) -> None:
     label = LabelFactory(shop=shop, order_id="7", state="unknown")
     support = member("Support")
