@@ -17,6 +17,7 @@ from tests.labels.conftest import Sandbox, row
 from tests.labels.orders import LINKED, PRODUCT, RECIPIENT, SENDER, order, post, weighing
 from tests.labels.urls import pages
 from tests.support.api import Caller, client
+from tests.support.cases import in_one_test
 
 CARRIERS = sorted(PRODUCT)
 FIELDS = [
@@ -93,7 +94,7 @@ def test_the_row_of_a_bought_label_tells_all_of_it(carrier_code: str, buyer: Cal
 
 
 @pytest.mark.any_database
-@pytest.mark.parametrize("product_code", PRODUCTS)
+@in_one_test("product_code", PRODUCTS)
 def test_every_product_can_be_bought(product_code: str, buyer: Caller, sandbox: Sandbox) -> None:
     ordered = order(product_code)
     body = post(buyer, ordered).json()
@@ -168,13 +169,13 @@ def test_of_a_repeated_key_the_last_value_counts(buyer: Caller) -> None:
     assert post(buyer, body).json()["orderId"] == "5400000001"
 
 
-@pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "APPLICATION/JSON", "application/json;"])
+@in_one_test("content_type", ["application/json; charset=utf-8", "APPLICATION/JSON", "application/json;"])
 def test_json_is_taken_however_its_media_type_is_written(content_type: str, buyer: Caller) -> None:
     assert post(buyer, order(), content_type=content_type).status_code == 201
 
 
 @pytest.mark.any_database
-@pytest.mark.parametrize("accept", ["text/html", "application/xml", "", "*/*;q=0", "nonsense"])
+@in_one_test("accept", ["text/html", "application/xml", "", "*/*;q=0", "nonsense"])
 def test_accept_is_ignored(accept: str, buyer: Caller) -> None:
     response = post(buyer, order(), headers={"Accept": accept})
     assert (response.status_code, response["Content-Type"]) == (201, "application/json")

@@ -229,8 +229,8 @@ def test_a_bad_value_is_refused_by_its_path(path: str, value: Any, said: str, as
     assert_refused(asker, sandbox, changed(abroad(), path, value), f"{path}: {said}")
 
 
-@pytest.mark.parametrize(
-    ("items", "parcels", "is_refused"),
+@in_one_test(
+    "items, parcels, is_refused",
     [
         ([(3, 0.5)], [1.5], False),
         ([(3, 0.5)], [1.499], True),
@@ -250,8 +250,8 @@ def test_goods_do_not_weigh_more_than_the_parcels(
         assert response.status_code == 201
 
 
-@pytest.mark.parametrize(
-    ("path", "value"),
+@in_one_test(
+    "path, value",
     [
         *((f"{ITEM_PATH}.hsCode", code) for code in ("", "340600", "34060000", "3406000000")),
         (f"{ITEM_PATH}.quantity", 1),

@@ -29,8 +29,8 @@ NO_TOKENS = [lambda: "x", lambda: "a b", ""]
 ENDPOINTS = [("POST", SHIPMENTS), ("GET", LABEL), ("HEAD", LABEL)]
 
 
-@pytest.mark.parametrize(("method", "path"), ENDPOINTS)
-@pytest.mark.parametrize("authorization", [None, "Basic dXNlcjpwYXNzd29yZA==", "Bearer", "Bearer "])
+@in_one_test("method, path", ENDPOINTS)
+@in_one_test("authorization", [None, "Basic dXNlcjpwYXNzd29yZA==", "Bearer", "Bearer "])
 def test_without_a_token_the_challenge_says_what_is_wanted(
     authorization: str | None, method: str, path: str, db: None
 ) -> None:
@@ -93,7 +93,7 @@ def test_the_body_must_be_json_before_the_key_is_looked_at(asker: Caller) -> Non
 # --- The body ---
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "content_type",
     [
         *("text/plain", "text/json", "application/xml", "multipart/form-data; boundary=x", "application/jsonx", "json"),
@@ -133,7 +133,7 @@ OTHER_ENCODINGS = {
 }
 
 
-@pytest.mark.parametrize("body", OTHER_ENCODINGS.values(), ids=OTHER_ENCODINGS)
+@in_one_test("body", OTHER_ENCODINGS.values())
 def test_a_body_in_another_encoding_is_a_400_that_says_so(body: bytes, asker: Caller, sandbox: Sandbox) -> None:
     assert_error(post(asker, body), 400, "The body is not UTF-8.")
     assert (sandbox.calls(), ShippingLabel.objects.count()) == (0, 0)

@@ -12,6 +12,7 @@ from tests.labels.factories import PDF
 from tests.labels.orders import SENDER, Json, order, post
 from tests.labels.test_customs import CUSTOMS, ITEM, NEW_YORK, WORLD
 from tests.support.api import Caller, Response, assert_error
+from tests.support.cases import in_one_test
 from tests.support.paths import SHIPMENTS
 
 pytestmark = pytest.mark.any_database
@@ -30,9 +31,7 @@ def ignored(answer: Response) -> str:
     return name
 
 
-@pytest.mark.parametrize(
-    ("product_code", "changes", "named"),
-    [
+@in_one_test("product_code, changes, named", [
         ("alpha-13", {}, ""),
         ("alpha-13", {"shipdate": "2026-11-23", "zebra": 1, "alien": None}, "shipdate, zebra, alien"),
         ("alpha-13", {"parcels": [{"weight": 1}, {"weight": 1, "a": 3, "b": {"c": 1}}]}, "parcels[1].a, parcels[1].b"),
@@ -62,8 +61,7 @@ def ignored(answer: Response) -> str:
         (BETA, {"destination": {"instructions": "2!"}, "reference": "#"}, ""),
         # Of a customer at a pickup point nothing is told: it stays with the parcel's record.
         ("relais", {"destination": {"company": "Bougies", "address2": "Bâtiment C"}}, ""),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_is_unknown_or_not_needed_is_named(product_code: str, changes: Json, named: str, buyer: Caller) -> None:
     answer = post(buyer, order(product_code, **changes))
     assert answer.status_code == 201, answer.json()
@@ -119,8 +117,8 @@ def test_a_pickup_points_place_tells_it_of_a_label_that_is_not_given(state: Labe
     assert (answer.status_code, ignored(answer)) == (409, "")
 
 
-@pytest.mark.parametrize(
-    ("name", "shown"),
+@in_one_test(
+    "name, shown",
     [
         ("a b", "a%20b"),
         ("a,b", "a%2Cb"),
@@ -194,8 +192,8 @@ def test_what_is_ignored_is_kept_nowhere(buyer: Caller) -> None:
 # --- A name near that of a field ---
 
 
-@pytest.mark.parametrize(
-    ("path", "near"),
+@in_one_test(
+    "path, near",
     [
         ("destinationAddress", "destinationAdress"),
         ("destinationAddress", "DestinationAddress"),

@@ -16,6 +16,7 @@ from tests.labels.conftest import Sandbox, assert_coded
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import ACCOUNT, Json, order, post, weighing
 from tests.support.api import Caller, Response
+from tests.support.cases import in_one_test
 from tests.support.paths import SHIPMENTS
 
 CHECK = f"{SHIPMENTS}/check"
@@ -44,7 +45,7 @@ def check(caller: Caller, body: Any) -> dict[str, Any]:
     return answer
 
 
-@pytest.mark.parametrize("product_code", PRODUCTS)
+@in_one_test("product_code", PRODUCTS)
 def test_an_order_that_is_sold_is_ok_and_buys_and_writes_nothing(
     asker: Caller, sandbox: Sandbox, product_code: str
 ) -> None:

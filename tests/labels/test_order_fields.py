@@ -9,6 +9,7 @@ import pytest
 from carriers import itinerary
 from carriers.products import PRODUCTS
 from carriers.shipment import Shipment
+from labels.models import ShippingLabel
 from tests.labels.bad_orders import BETA, NUL, assert_refused, changed
 from tests.labels.conftest import Sandbox, row
 from tests.labels.orders import LINKED, PRODUCT, SENDER, Json, order, post, weighing
@@ -97,7 +98,7 @@ def test_a_bad_value_is_refused_by_its_path(path: str, value: Any, said: str, as
     assert_refused(asker, sandbox, changed(order(BETA), path, value), f"{path}: {said}")
 
 
-@pytest.mark.parametrize("parcel", [-1, 99, 1.0, "0", None, True])
+@in_one_test("parcel", [-1, 99, 1.0, "0", None, True])
 def test_a_parcel_of_goods_is_an_index(parcel: Any, asker: Caller) -> None:
     said = {-1: "must be from 0 to 98.", 99: "must be from 0 to 98."}
     answer = post(asker, changed(abroad(), "customs.items[0].parcel", parcel))
@@ -166,7 +167,7 @@ def test_a_number_that_is_nobody_s_is_taken_to_a_home(product_code: str, buyer: 
     assert post(buyer, order(product_code, destination={"phone": FICTION})).status_code == 201
 
 
-@pytest.mark.parametrize("code", [code for code, product in PRODUCTS.items() if product.needs_pickup_point])
+@in_one_test("code", [code for code, product in PRODUCTS.items() if product.needs_pickup_point])
 def test_a_number_that_is_nobody_s_is_refused_at_a_pickup_point(code: str, asker: Caller, sandbox: Sandbox) -> None:
     said = f"destinationAddress.phone: must be a number that exists for {code}."
     assert_refused(asker, sandbox, order(code, destination={"phone": "+33639980011"}), said)
@@ -251,8 +252,8 @@ def test_a_phone_may_have_any_space_or_dash_in_it(asker: Caller) -> None:
         assert response.json()["message"] == "orderId: must not be empty.", f"U+{ord(character):04X}"
 
 
-@pytest.mark.parametrize(
-    ("country_code", "phone", "expected"),
+@in_one_test(
+    "country_code, phone, expected",
     [
         ("FR", "0699001122", "+33699001122"),
         ("FR", " 06.99.00.11.22 ", "+33699001122"),
@@ -270,7 +271,7 @@ def test_a_phone_may_have_any_space_or_dash_in_it(asker: Caller) -> None:
         ("BE", "0470 12 34 56", "+32470123456"),
     ],
 )
-@pytest.mark.parametrize("carrier_code", CARRIERS)
+@in_one_test("carrier_code", CARRIERS)
 def test_a_phone_reaches_the_carrier_as_e164(
     carrier_code: str, country_code: str, phone: str, expected: str, buyer: Caller, sandbox: Sandbox
 ) -> None:
@@ -279,9 +280,9 @@ def test_a_phone_reaches_the_carrier_as_e164(
     place = {"countryCode": country_code, "zip": zip_code, "phone": phone}
     response = post(buyer, order(product_code, destination=place, origin={"phone": "04 72 00 11 22"}))
     assert response.status_code == 201, response.json()
-    label = row()
+    label = ShippingLabel.objects.get(id=response.json()["id"])
     assert (label.sender["phone"], label.recipient["phone"]) == ("+33472001122", expected)
-    assert sandbox.printed(sandbox.made()[0]).phone == expected
+    assert sandbox.printed(sandbox.made(label.id)[0]).phone == expected
 
 
 @pytest.mark.parametrize("carrier_code", CARRIERS)

@@ -20,6 +20,7 @@ from tests.labels.conftest import Sandbox, assert_coded
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import order, post
 from tests.support.api import Caller, Nobody, Response, assert_error
+from tests.support.cases import in_one_test
 from tests.support.paths import POINTS
 
 LYON = {"zip": "69002", "city": "Lyon"}
@@ -169,8 +170,8 @@ def test_where_no_point_is_the_list_is_empty(asker: Caller) -> None:
 # What is refused
 
 
-@pytest.mark.parametrize(
-    ("query", "message"),
+@in_one_test(
+    "query, message",
     [
         ({}, "productCode: is required. zip: is required. city: is required."),
         (RELAIS | {"productCode": "alpha-13"}, r"productCode: must be one of relais, .*, beta_point_retrait_europe\."),

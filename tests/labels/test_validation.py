@@ -112,7 +112,7 @@ def test_a_bad_value_is_refused_by_its_path(
     assert_refused(asker, sandbox, changed(order(product_code), path, value), f"{where}: {said}")
 
 
-@pytest.mark.parametrize("code", [code for code, product in PRODUCTS.items() if product.needs_pickup_point])
+@in_one_test("code", [code for code, product in PRODUCTS.items() if product.needs_pickup_point])
 def test_every_pickup_product_needs_its_point_a_phone_and_an_email(code: str, asker: Caller, sandbox: Sandbox) -> None:
     body = order(code)
     del body["pickupPointCode"], body["destinationAddress"]["phone"], body["destinationAddress"]["email"]
@@ -129,8 +129,8 @@ def test_a_nul_character_is_refused_in_any_text(path: str, asker: Caller, sandbo
     assert sandbox.calls() == 0
 
 
-@pytest.mark.parametrize(
-    ("product_code", "count", "said"),
+@in_one_test(
+    "product_code, count, said",
     [
         ("alpha-13", 0, "must have 1 to 99 elements."),
         ("alpha-13", 100, "must have 1 to 99 elements."),
@@ -265,9 +265,7 @@ def test_a_fault_says_nothing_of_the_values(asker: Caller) -> None:
 # --- Limits that are kept ---
 
 
-@pytest.mark.parametrize(
-    ("product_code", "weight"), [("alpha-13", 30), ("alpha-13", 1e-9), ("relais", 20), (BETA, 30), (BETA, 0.001)]
-)
+@in_one_test("product_code, weight", [("alpha-13", 30), ("alpha-13", 1e-9), ("relais", 20), (BETA, 30), (BETA, 0.001)])
 def test_a_weight_at_the_limit_is_taken(product_code: str, weight: float, buyer: Caller) -> None:
     response = post(buyer, order(product_code, parcels=weighing(weight)))
     assert (response.status_code, response.json()["weight"]) == (201, weight)
@@ -328,9 +326,7 @@ def test_a_value_of_another_type_is_refused_by_its_path(
     assert_refused(asker, sandbox, changed(order("relais"), path, value), f"{path}: {said}")
 
 
-@pytest.mark.parametrize(
-    ("value", "name"), [([], "an array"), ("text", "a string"), (1, "an integer"), (True, "a boolean")]
-)
+@in_one_test("value, name", [([], "an array"), ("text", "a string"), (1, "an integer"), (True, "a boolean")])
 def test_a_body_that_is_no_object_is_refused(value: Any, name: str, asker: Caller, sandbox: Sandbox) -> None:
     assert_refused(asker, sandbox, value, f"The JSON as a whole must be an object, not {name}.")
 

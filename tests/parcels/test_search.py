@@ -8,6 +8,7 @@ import pytest
 
 from parcels.serializers import MIN_TIME_MS
 from tests.support.api import Caller, assert_error
+from tests.support.cases import in_one_test
 from tests.support.factories import import_parcel
 from tests.support.paths import SEARCH
 
@@ -48,7 +49,7 @@ def test_a_plus_in_the_query_is_a_space_unless_it_is_encoded(own: Caller) -> Non
     assert ids(own.get(f"{SEARCH}?email=a+b@example.com")) == ["space"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "query", ["", "?", "?orderName=", "?email=", "?orderName=&email=", "?%00=1", "?=1", "?orderId=1&<script>=1"]
 )
 def test_neither_given_is_400(query: str, own: Caller) -> None:
@@ -83,10 +84,8 @@ def test_another_shops_parcels_are_not_found(own: Caller, other: Caller) -> None
     assert own.search(orderName=theirs["orderId"]).json() == []
 
 
-@pytest.mark.parametrize("text", ["nul\0byte", "\0", "x" * 10_000, "é" * 10_000])
-@pytest.mark.parametrize(
-    "make", [lambda t: {"orderName": t}, lambda t: {"email": t}, lambda t: {"orderName": t, "email": t}]
-)
+@in_one_test("text", ["nul\0byte", "\0", "x" * 10_000, "é" * 10_000])
+@in_one_test("make", [lambda t: {"orderName": t}, lambda t: {"email": t}, lambda t: {"orderName": t, "email": t}])
 def test_text_that_no_parcel_can_have_finds_nothing(
     text: str, make: Callable[[str], dict[str, str]], own: Caller
 ) -> None:
@@ -94,7 +93,7 @@ def test_text_that_no_parcel_can_have_finds_nothing(
     assert ids(own.search(**make(text))) == []
 
 
-@pytest.mark.parametrize("query", ["orderName=%FF", "email=%ED%A0%80", "orderName=%", "email=%zz", "orderName=%C3"])
+@in_one_test("query", ["orderName=%FF", "email=%ED%A0%80", "orderName=%", "email=%zz", "orderName=%C3"])
 def test_a_query_that_is_no_text_finds_nothing(query: str, own: Caller) -> None:
     assert ids(own.get(f"{SEARCH}?{query}")) == []
 

@@ -35,6 +35,7 @@ from tests.labels.factories import LabelFactory
 from tests.labels.orders import SENDER
 from tests.shops.commands import call, run_here, standard_input
 from tests.support.api import Caller
+from tests.support.cases import in_one_test
 from tests.support.factories import AccessTokenFactory, ParcelLineFactory, ShopFactory
 from tests.support.paths import SEARCH
 from tests.support.processes import ROOT, environment, run_command
@@ -246,9 +247,14 @@ BAD: list[list[str]] = [
 ]
 
 
-@pytest.mark.parametrize("arguments", BAD)
-def test_a_bad_argument_is_refused_and_changes_nothing(arguments: list[str], db: None) -> None:
-    ShopFactory(id="taken", name="First")
+@pytest.fixture
+def taken(db: None) -> Shop:
+    made: Shop = ShopFactory(id="taken", name="First")
+    return made
+
+
+@in_one_test("arguments", BAD)
+def test_a_bad_argument_is_refused_and_changes_nothing(arguments: list[str], taken: Shop) -> None:
     assert_refused(*arguments)
     assert Shop.objects.get().name == "First"
 

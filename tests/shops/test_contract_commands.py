@@ -14,6 +14,7 @@ from shops.models import Shop
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import ACCOUNT, PASSWORD, PRODUCT
 from tests.shops.commands import call, contracts, standard_input
+from tests.support.cases import in_one_test
 from tests.support.factories import ShopFactory
 
 pytestmark = pytest.mark.any_database
@@ -212,10 +213,16 @@ BAD: dict[str, tuple[list[str], str | bytes]] = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "secret"), BAD.values(), ids=BAD)
-def test_bad_input_for_a_contract_changes_nothing(arguments: list[str], secret: str | bytes, shop: Shop) -> None:
+@pytest.fixture
+def both(shop: Shop) -> None:
+    """A contract with each carrier."""
     ContractFactory(shop=shop, carrier_code="alpha")
     ContractFactory(shop=shop, carrier_code="beta")
+
+
+@in_one_test("case", BAD)
+def test_bad_input_for_a_contract_changes_nothing(case: str, both: None) -> None:
+    arguments, secret = BAD[case]
     before = contracts()
     out, err = StringIO(), StringIO()
     with standard_input(secret), pytest.raises(CommandError) as caught:

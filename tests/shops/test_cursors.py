@@ -178,8 +178,8 @@ def test_what_is_no_parameter_or_none_of_its_values_is_named(query: str, fault: 
     assert fault in refusal(shop, query)
 
 
-@pytest.mark.parametrize(
-    ("sent", "begins", "ends"),
+@in_one_test(
+    "sent, begins, ends",
     [
         ("2026-11-21T04:24:48Z", "2026-11-21T04:24:48+00:00", "2026-11-21T04:24:48+00:00"),
         ("2026-11-21T04:24+01:00", "2026-11-21T03:24:00+00:00", "2026-11-21T03:24:00+00:00"),
