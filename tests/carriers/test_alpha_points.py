@@ -18,6 +18,7 @@ from tests.carriers.support.points import alpha_point
 from tests.carriers.support.sandbox import POINT_CODES, order
 from tests.carriers.support.servers import LABEL, LoopbackServer, always, answer_file, body_of, http
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
+from tests.support.cases import in_one_test
 
 Clients = Mapping[str, Carrier]
 ALPHA = CREDENTIALS["alpha"]
@@ -157,8 +158,8 @@ def test_a_code_is_looked_up_as_the_order_has_it_then_in_capitals(
     assert (sent_codes, sent(carriers.shipping, "refValue")["idRelais"]) == (asked, bought)
 
 
-@pytest.mark.parametrize(
-    ("code", "error", "is_failing"),
+@in_one_test(
+    "code, error, is_failing",
     [
         (601, PickupPointRejected, False),
         (1500, CredentialsRejected, False),
@@ -168,7 +169,7 @@ def test_a_code_is_looked_up_as_the_order_has_it_then_in_capitals(
         (4711, CarrierUnavailable, False),
     ],
 )
-@pytest.mark.parametrize("abroad", [True, False])
+@in_one_test("abroad", [True, False])
 def test_every_code_of_a_look_up_has_its_class(
     serve: Serve, code: int, error: type[CarrierError], is_failing: bool, abroad: bool
 ) -> None:

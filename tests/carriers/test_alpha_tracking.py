@@ -13,6 +13,7 @@ from tests.carriers.conftest import Serve
 from tests.carriers.support.logs import text_of_records
 from tests.carriers.support.servers import always, answer_file, body_of, http
 from tests.carriers.support.tracking import HISTORY, NUMBERS, alpha_event, alpha_history, told, tracker
+from tests.support.cases import in_one_test
 
 PARIS = ZoneInfo("Europe/Paris")
 NUMBER = NUMBERS["alpha"]
@@ -67,8 +68,8 @@ def test_addresses_and_phone_numbers_in_a_text_are_masked(serve: Serve, text: st
     assert event.text in ("Avis à ***", "Avis au ***")
 
 
-@pytest.mark.parametrize(
-    ("code", "label", "status"),
+@in_one_test(
+    "code, label, status",
     [
         ("D", "Livraison effectuée", Status.DELIVERED),
         ("D", "LIVRAISON EFFECTUEE.", Status.DELIVERED),

@@ -20,6 +20,7 @@ from tests.carriers.support.pdfs import merged
 from tests.carriers.support.sandbox import order
 from tests.carriers.support.servers import MULTIPART, always, answer_file, http
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
+from tests.support.cases import in_one_test
 
 WORLD = "beta_domicile_signature_monde"
 SIGNED_OVERSEAS, UNSIGNED_OVERSEAS = "beta_domicile_signature_outre_mer", "beta_domicile_sans_signature_outre_mer"
@@ -248,8 +249,8 @@ def test_customs_are_declared_where_the_union_ends(
 # Codes by direction
 
 
-@pytest.mark.parametrize(
-    ("product_code", "country_code", "carrier_code"),
+@in_one_test(
+    "product_code, country_code, carrier_code",
     [
         ("beta", "FR", "COM"),
         ("beta_domicile_sans_signature_france", "FR", "COM"),
@@ -261,7 +262,7 @@ def test_customs_are_declared_where_the_union_ends(
         ("beta", "RE", "COM"),
     ],
 )
-@pytest.mark.parametrize("origin", ["GP", "MF", "YT", "NC"])
+@in_one_test("origin", ["GP", "MF", "YT", "NC"])
 def test_products_from_overseas_have_codes_of_their_own(
     product_code: str, country_code: str, carrier_code: str, origin: str
 ) -> None:

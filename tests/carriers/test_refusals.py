@@ -88,7 +88,7 @@ def messages(*codes: str, kind: str = "ERROR") -> dict[str, Any]:
     return {"messages": [{"id": code, "type": kind, "messageContent": f"text {code}"} for code in codes]}
 
 
-@pytest.mark.parametrize(("code", "text", "error"), ALPHA_ROWS)
+@in_one_test("code, text, error", ALPHA_ROWS)
 def test_every_code_of_alpha_has_its_class(serve: Serve, code: int, text: str, error: type[CarrierError]) -> None:
     failure = refusal(serve, "alpha", alpha_refusal(code, text))
     assert type(failure) is error
@@ -111,8 +111,8 @@ def test_a_soap_fault_leaves_the_outcome_unknown(serve: Serve) -> None:
     assert "Fault occurred while processing." in str(failure)
 
 
-@pytest.mark.parametrize(
-    ("document", "status", "error"),
+@in_one_test(
+    "document, status, error",
     [
         (messages("30204"), 200, AddressRejected),
         ({"messages": [{"id": 30204, "type": "ERROR", "messageContent": "x"}]}, 400, AddressRejected),
@@ -161,8 +161,8 @@ def test_too_long_json_is_not_read(serve: Serve) -> None:
     assert type(refusal(serve, "beta", beta_refusal(document))) is OutcomeUnknown
 
 
-@pytest.mark.parametrize(
-    ("carrier", "credentials"),
+@in_one_test(
+    "carrier, credentials",
     [
         ("alpha", Credentials("1986950", "255562")),
         ("alpha", Credentials("1986950x", "255562")),

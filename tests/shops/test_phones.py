@@ -3,20 +3,21 @@
 import pytest
 
 from shops.contracts.phones import advice, e164, is_of_nobody
+from tests.support.cases import in_one_test
 
 PLUS = "Write a + in front of the country code."
 FRENCH = "Write +33 6 99 00 11 22 if it is French."
 OVERSEAS = ("RE", "YT", "GP", "MQ", "GF", "PM", "BL", "MF", "NC", "PF", "WF")
 
 
-@pytest.mark.parametrize("country_code", OVERSEAS)
-@pytest.mark.parametrize(("text", "number"), [("06 99 00 11 22", "+33699001122"), ("01.42.08.09.10", "+33142080910")])
+@in_one_test("country_code", OVERSEAS)
+@in_one_test("text, number", [("06 99 00 11 22", "+33699001122"), ("01.42.08.09.10", "+33142080910")])
 def test_a_french_number_is_read_as_such_overseas(country_code: str, text: str, number: str) -> None:
     assert e164(text, country_code) == number
 
 
-@pytest.mark.parametrize(
-    ("text", "country_code", "number"),
+@in_one_test(
+    "text, country_code, number",
     [
         ("0692 00 11 22", "RE", "+262692001122"),
         ("0690 00 11 22", "MF", "+590690001122"),

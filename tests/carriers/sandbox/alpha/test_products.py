@@ -10,6 +10,7 @@ from carriers.sandbox.data import COUNTRIES, EUROPE, PARIS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import ACCOUNT, PASSWORD, SOAP_HEADERS, Reply, envelope
 from tests.carriers.sandbox.control import arm, post
+from tests.support.cases import in_one_test
 
 SOAP_FAULT = 500
 LIST = "calculateProducts"
@@ -46,8 +47,8 @@ def test_an_account_may_lack_a_product_or_all(sandbox: SandboxServer) -> None:
     assert (ask(sandbox, accountNumber="19000033").code, ask(sandbox, accountNumber="19000033").texts("x")) == ("0", [])
 
 
-@pytest.mark.parametrize(
-    ("changes", "code"),
+@in_one_test(
+    "changes, code",
     [
         *(({name: ""}, "2") for name in CHILDREN[LIST] if name not in OPTIONAL[LIST]),
         ({"password": "000000"}, "3"),

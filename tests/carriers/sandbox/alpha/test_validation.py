@@ -3,8 +3,6 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-import pytest
-
 from carriers.sandbox.data import PARIS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import (
@@ -216,9 +214,7 @@ def reordered() -> dict[str, Any]:
 GOOD = envelope(BUY, alpha_order())
 
 
-@pytest.mark.parametrize(
-    ("body", "headers"),
-    [
+@in_one_test("body, headers", [
         (b"", {}),
         (b"not xml", {}),
         (b"<a/>", {}),
@@ -237,8 +233,7 @@ GOOD = envelope(BUY, alpha_order())
         (envelope(BUY, changed(alpha_order(), {"headerValue.idEmit": {"a": "b"}})), {}),
         (envelope(BUY, changed(alpha_order(), {"headerValue.idEmit": ["a", "b"]})), {}),
         (envelope(BUY, changed(alpha_order(), {"customerValue": [{}, {}]})), {}),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_malformed_message_is_a_soap_fault(
     sandbox: SandboxServer, body: bytes, headers: dict[str, str | None]
 ) -> None:

@@ -24,6 +24,7 @@ from tests.carriers.sandbox.beta.orders import (
 )
 from tests.carriers.sandbox.changes import GONE, Changes
 from tests.carriers.sandbox.control import get, ledger, post
+from tests.support.cases import in_one_test
 
 
 def test_a_purchase_returns_its_parts_and_is_entered_in_the_ledger(sandbox: SandboxServer) -> None:
@@ -114,7 +115,7 @@ def test_each_destination_is_served_as_documented(countries: str, codes: str, is
         assert needs_customs("FR", country, "12345") is is_customs
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "changes",
     [
         {f"{SERVICE}.productCode": "DOS"},
