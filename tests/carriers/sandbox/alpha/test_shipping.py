@@ -102,6 +102,8 @@ OVERSEAS_RELAY = {**RELAY, **to("RE", "97400")}
         {f"{RECIPIENT}.recipientPreAlert": "22", f"{RECIPIENT}.recipientEmail": "marie.curie@example.com"},
         # As the carrier's own modules send numbers.
         *({f"{RECIPIENT}.recipientPhone": phone} for phone in ("06.01.02.03.04", "06-01-02-03-04")),
+        # Ireland has an Eircode or an old code.
+        *({**product("44", "0"), **to("IE", zip_code)} for zip_code in ("1", "2", "D02 X285", "A65F4E2")),
         {f"{SKYBILL}.latitude": "48.85", f"{SKYBILL}.longitude": "-2.35"},
         {f"{SKYBILL}.codValue": "0", f"{SKYBILL}.codCurrency": "EUR"},
         {f"{SKYBILL}.insuredValue": "0", f"{SKYBILL}.insuredCurrency": "EUR"},
@@ -299,8 +301,3 @@ def test_the_kept_request_has_no_credentials(sandbox: SandboxServer) -> None:
 
 def test_an_unknown_parcel_is_a_404(sandbox: SandboxServer) -> None:
     assert requests.get(f"{sandbox.url}/ledger/parcel", timeout=TIMEOUT_S).status_code == 404
-
-
-@pytest.mark.parametrize("zip_code", ["1", "2", "D02 X285", "A65F4E2"])
-def test_ireland_takes_an_eircode_or_an_old_code(sandbox: SandboxServer, zip_code: str) -> None:
-    assert alpha_buy(sandbox, {**product("44", "0"), **to("IE", zip_code)}).code == "0"

@@ -286,34 +286,27 @@ def test_the_landlines_field_is_not_used_for_belgium_and_america(sandbox: Sandbo
     assert beta_buy(sandbox, {**order, **landline, f"{ADDRESSEE}.mobileNumber": ""}).codes == ["30220"]
 
 
-@pytest.mark.parametrize(
-    ("mobile", "codes"),
-    [("+32470112233", []), ("+3222345678", ["30221"]), ("+33699001122", ["30221"]), ("", ["30220"])],
+MOBILE = f"{ADDRESSEE}.mobileNumber"
+RISING = ("0612345678", "+33612345678", "+33701234567")
+
+
+@in_one_test(
+    "changes, codes",
+    [
+        # A Belgian point sends its notice to a Belgian mobile alone.
+        ({**BELGIAN_PICKUP, MOBILE: "+32470112233"}, []),
+        *(({**BELGIAN_PICKUP, MOBILE: mobile}, ["30221"]) for mobile in ("+3222345678", "+33699001122")),
+        ({**BELGIAN_PICKUP, MOBILE: ""}, ["30220"]),
+        *(({MOBILE: rising}, ["30221"]) for rising in RISING),
+        *(({MOBILE: french}, []) for french in ("0699001122", "+33699001122", "+330699001122", "0712345699")),
+        # The Emirates have five zeros, and a Luxembourgish postal code no letter.
+        ({**CUSTOMS, **beta_to("AE", "00000")}, []),
+        *(({**CUSTOMS, **beta_to("AE", zip_code)}, ["30212"]) for zip_code in ("12345", "0")),
+        (beta_to("LU", "1118"), []),
+        *((beta_to("LU", zip_code), ["30212"]) for zip_code in ("L-1118", "L1118")),
+    ],
 )
-def test_a_belgian_point_sends_its_notice_to_a_belgian_mobile_alone(
-    sandbox: SandboxServer, mobile: str, codes: list[str]
+def test_mobile_numbers_and_postal_codes_have_their_countrys_form(
+    sandbox: SandboxServer, changes: Changes, codes: list[str]
 ) -> None:
-    assert beta_buy(sandbox, {**BELGIAN_PICKUP, f"{ADDRESSEE}.mobileNumber": mobile}).codes == codes
-
-
-@pytest.mark.parametrize("mobile", ["0612345678", "+33612345678", "+33701234567"])
-def test_a_rising_row_of_digits_is_no_mobile_number(sandbox: SandboxServer, mobile: str) -> None:
-    assert beta_buy(sandbox, {f"{ADDRESSEE}.mobileNumber": mobile}).codes == ["30221"]
-
-
-@pytest.mark.parametrize("mobile", ["0699001122", "+33699001122", "+330699001122", "0712345699"])
-def test_a_french_mobile_number_has_three_forms(sandbox: SandboxServer, mobile: str) -> None:
-    assert beta_buy(sandbox, {f"{ADDRESSEE}.mobileNumber": mobile}).codes == []
-
-
-@pytest.mark.parametrize(("zip_code", "codes"), [("00000", []), ("12345", ["30212"]), ("0", ["30212"])])
-def test_the_emirates_have_five_zeros(sandbox: SandboxServer, zip_code: str, codes: list[str]) -> None:
-    assert beta_buy(sandbox, {**CUSTOMS, **beta_to("AE", zip_code)}).codes == codes
-
-
-@pytest.mark.parametrize(
-    ("place", "codes"),
-    [(beta_to("LU", "1118"), []), (beta_to("LU", "L-1118"), ["30212"]), (beta_to("LU", "L1118"), ["30212"])],
-)
-def test_a_luxembourgish_postal_code_has_no_letter(sandbox: SandboxServer, place: Changes, codes: list[str]) -> None:
-    assert beta_buy(sandbox, place).codes == codes
+    assert beta_buy(sandbox, changes).codes == codes
