@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from threading import Lock
@@ -135,8 +135,7 @@ class PickupPointCache:
             if found is None:
                 raise
             return found
-        self._remember(query, fresh)
-        return fresh
+        return self._remember(query, fresh)
 
     def network_of(self, key: Key) -> str:
         """Return the network of a point that was shown within a day, empty if it is not known."""
@@ -145,14 +144,23 @@ class PickupPointCache:
         network = known[2].network if known else ""
         return network or (self._networks.get(key) if self._networks else "")
 
-    def _remember(self, query: PointQuery, found: FoundPoints) -> None:
-        now_s, points = time.monotonic(), {(query.country_code, point.code): point for point in found.points}
+    def _remember(self, query: PointQuery, found: FoundPoints) -> FoundPoints:
+        now_s = time.monotonic()
         with self._lock:
+            found = found._replace(points=[self._shared(query.country_code, point) for point in found.points])
+            points = {(query.country_code, point.code): point for point in found.points}
             self._searches[query.key] = (now_s, found)
             self._points.update({key: (now_s, query.day, point) for key, point in points.items()})
         networks = {key: point.network for key, point in points.items() if point.network}
         if self._networks and networks:
             self._networks.add(networks)
+        return found
+
+    def _shared(self, country_code: str, point: PickupPoint) -> PickupPoint:
+        """Return a point with the texts and hours of the one that is known: each customer's address is a search."""
+        _, _, known = self._points.get((country_code, point.code), (0.0, None, point))
+        alike = replace(known, distance_m=point.distance_m)
+        return alike if alike == point else point
 
 
 def check_point(carrier: str, point: PickupPoint, shipment: Shipment) -> None:

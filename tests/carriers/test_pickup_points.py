@@ -9,7 +9,7 @@ import pytest
 from carriers import pickup_points
 from carriers.client import Limits
 from carriers.errors import CarrierUnavailable, PickupPointRejected, RequestRejected
-from carriers.pickup_points import FRESH_S, PickupPointCache
+from carriers.pickup_points import FRESH_S, PickupPointCache, PointQuery
 from carriers.products import PARIS, PRODUCTS
 from carriers.shipment import PickupPoint
 from tests.carriers.conftest import Serve, SetTime
@@ -179,6 +179,22 @@ def test_a_network_that_another_process_was_told_is_known_of_a_point_that_was_fo
     cache = PickupPointCache(Told({KEY: "X00"}))
     cache.get(KEY, TODAY, lambda: POINT)
     assert cache.network_of(KEY) == "X00"
+
+
+def test_searches_of_one_town_keep_what_they_find_once() -> None:
+    cache = PickupPointCache()
+
+    def found_from(place: str) -> PickupPoint:
+        hours = tuple((("09:00", "18:30"),) for _ in range(7))
+        point = PickupPoint("1234A", distance_m=len(place), opening_hours=hours)
+        query = PointQuery("alpha", "FR", "69002", "Lyon", TODAY, place)
+        (kept,) = cache.search(query, lambda: [point]).points
+        assert (kept, cache.search(query, list).points[0]) == (point, kept)  # not asked again
+        return kept
+
+    near, far = found_from("1 rue A"), found_from("12 rue de la Charité")
+    assert near.distance_m != far.distance_m
+    assert near.opening_hours is far.opening_hours
 
 
 def test_a_point_that_the_carrier_lists_twice_is_shown_once_where_it_is_nearest() -> None:
