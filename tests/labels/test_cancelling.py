@@ -17,6 +17,7 @@ from tests.labels.orders import PRODUCT, order, post, weighing
 from tests.models.interruptions import Killed, die
 from tests.shops.commands import run_here
 from tests.support.api import Caller, assert_error
+from tests.support.cases import in_one_test
 from tests.support.paths import SHIPMENTS
 
 NOT_BOUGHT = [LabelState.PURCHASING, LabelState.FAILED, LabelState.INCOMPLETE, LabelState.UNKNOWN]
@@ -178,7 +179,7 @@ def test_a_label_that_is_bought_is_cancelled_once_and_when_it_is_stored(state: s
     assert row().state == state
 
 
-@pytest.mark.parametrize("label_id", ["", "absent", "0RCRUGWGBZDJINQ", "a\0b", "x" * 1000])
+@in_one_test("label_id", ["", "absent", "0RCRUGWGBZDJINQ", "a\0b", "x" * 1000])
 def test_an_unknown_id_is_one_line(label_id: str, db: None) -> None:
     with pytest.raises(CommandError) as caught:
         cancel(label_id)

@@ -16,6 +16,7 @@ from shops.api.serializer_fields import ObjectSerializer
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import Json, order, post
 from tests.support.api import Caller
+from tests.support.cases import in_one_test
 
 pytestmark = pytest.mark.any_database
 
@@ -198,7 +199,7 @@ REFUSED: list[tuple[str, Json]] = [
 ]
 
 
-@pytest.mark.parametrize(("product_code", "changes"), REFUSED)
+@in_one_test("product_code, changes", REFUSED)
 def test_what_has_no_place_is_refused_in_the_table_s_words(
     product_code: str, changes: Json, asker: Caller, sandbox: Sandbox
 ) -> None:

@@ -169,8 +169,8 @@ def test_a_replay_and_its_refusals_name_them_too(buyer: Caller) -> None:
         assert (answer.status_code, ignored(answer)) == (status, "extra")
 
 
-@pytest.mark.parametrize(
-    ("body", "options"),
+@in_one_test(
+    "body, options",
     [
         (b'{"extra": 1', {}),
         (b"", {}),

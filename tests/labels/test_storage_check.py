@@ -21,6 +21,7 @@ from tests.labels.factories import PDF, LabelFactory
 from tests.labels.orders import order, post
 from tests.shops.commands import run_here
 from tests.support.api import Caller
+from tests.support.cases import in_one_test
 
 THIS_MONTH = f"{timezone.now():%Y-%m}"
 
@@ -155,7 +156,7 @@ MONTHS = dict.fromkeys(("", "x", "2026", "2026-13", "2026-11-01", "11-2026"), NO
 MONTHS |= dict.fromkeys(("0001-01", "1969-12", "2024-12"), TOO_EARLY) | {"9999-12": "that month has not begun"}
 
 
-@pytest.mark.parametrize(("since", "problem"), MONTHS.items())
+@in_one_test("since, problem", MONTHS.items())
 def test_a_bad_month_is_one_line(since: str, problem: str, db: None) -> None:
     assert check("--since", since) == ([], f"--since: {problem}")
 

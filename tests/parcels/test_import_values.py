@@ -152,7 +152,7 @@ def test_any_http_url_is_a_picture(url: str, own: Caller) -> None:
     assert own.look_up(parcel["trackingId"]).json()["lineItems"][0]["imageUrl"] == url
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         *(b"{", b"}", b"not json", b'{"id": NaN}', b'{"price": Infinity}', b"[" * 100_000, b"\xff\xfe"),

@@ -12,6 +12,7 @@ from pytest_django.fixtures import Settings
 from config.api import policies
 from shops.api.errors.plain import PLAIN_ERRORS
 from tests.support.api import Nobody, assert_error, client, logged_in
+from tests.support.cases import in_one_test
 from tests.support.paths import SEARCH
 
 
@@ -61,8 +62,8 @@ def test_no_template_has_an_inline_script_or_event_handler() -> None:
         assert not re.search(r"<script(?![^>]*\b(src=|type=.application/json))|\son[a-z]+=|javascript:", text), path
 
 
-@pytest.mark.parametrize("path", [SEARCH, "/docs", "/admin/login/"])
-@pytest.mark.parametrize("port", ["8443", "1", "443443", "08000"])
+@in_one_test("path", [SEARCH, "/docs", "/admin/login/"])
+@in_one_test("port", ["8443", "1", "443443", "08000"])
 def test_a_foreign_port_is_refused(path: str, port: str, nobody: Nobody, db: None) -> None:
     response = nobody.get(path, headers={"Host": f"testserver:{port}"})
     assert response.status_code == 400

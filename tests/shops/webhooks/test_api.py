@@ -16,6 +16,7 @@ from shops.webhooks.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
 from tests.shops.webhooks.receivers import Receiver, secret_of, tell_label
 from tests.support.api import Caller, assert_error
 from tests.support.audit import changes
+from tests.support.cases import in_one_test
 from tests.support.paths import TRACKING
 from tests.support.waiting import until
 
@@ -92,8 +93,8 @@ def test_null_and_nothing_are_all_types(own: Caller, receiver: Receiver) -> None
 
 
 @pytest.mark.any_database
-@pytest.mark.parametrize(
-    ("body", "said"),
+@in_one_test(
+    "body, said",
     [
         ({}, "url: is required."),
         ({"url": "ftp://shop.example/"}, "url: needs https://."),

@@ -14,6 +14,7 @@ from shops.webhooks import feed
 from shops.webhooks.models import WebhookEvent
 from tests.shops.webhooks.receivers import tell_label
 from tests.support.api import Caller, Response, assert_error
+from tests.support.cases import in_one_test
 from tests.support.paths import TRACKING
 from tests.support.threads import Threads
 from tests.support.waiting import WAIT_TIMEOUT_S
@@ -89,8 +90,8 @@ def test_another_shops_events_and_places_are_not_to_be_had(own: Caller, other: C
     assert_error(other.get(EVENTS, query_params={"after": ask(own)["next"]}), 400)
 
 
-@pytest.mark.parametrize(
-    ("query", "said"),
+@in_one_test(
+    "query, said",
     [
         ({"after": "nonsense"}, "after: is no `next`"),
         ({"type": "label.lost"}, "type: must be one of parcel.status_changed"),
