@@ -215,7 +215,6 @@ def test_a_purchase_that_nobody_works_on_any_more_is_an_unknown_outcome(buyer: C
 
 
 @pytest.mark.any_database
-@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("key", "remedy"),
     [
