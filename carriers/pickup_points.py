@@ -14,7 +14,7 @@ from cachetools import TTLCache
 from carriers.errors import CarrierUnavailable, PickupPointRejected
 from carriers.itinerary import shipping_day
 from carriers.shipment import PickupPoint, Shipment
-from carriers.text import bare
+from carriers.text import BLANKS
 
 DAY_S: Final = 24 * 3600
 # Whether a point is open is asked again when the answer is older, or about another day.
@@ -215,5 +215,5 @@ def _next_day(clock: str) -> str:
 
 def degrees(text: str) -> float | None:
     """Return a coordinate, written with a point or a comma; None for a text that is none."""
-    point = bare(text).replace(",", ".")
+    point = text.strip(BLANKS).replace(",", ".")
     return float(point) if re.fullmatch(r"-?[0-9]{1,3}(\.[0-9]{1,20})?", point) else None

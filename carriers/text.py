@@ -16,6 +16,8 @@ from anyascii import anyascii
 
 from carriers.errors import AddressRejected, CarrierError
 
+# What may stand around a value in an answer: spaces of any kind, and byte order marks.
+BLANKS: Final = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\ufeff"
 # Typographic apostrophes, dashes and quotes, as keyboards and web forms write them.
 _APOSTROPHES: Final = "\u2018\u2019\u02bb\u02bc"  # two of them are letters to Unicode
 _MARKS: Final = str.maketrans(dict.fromkeys(_APOSTROPHES, "'") | dict.fromkeys("\u2010\u2011\u2013\u2014", "-"))
@@ -23,7 +25,6 @@ _PLAIN: Final = _MARKS | str.maketrans(dict.fromkeys("\u201c\u201d\u201e", '"'))
 _LAST_LATIN_1: Final = "\xff"
 _PRINTABLE_LATIN_1: Final = re.compile(r"[ -~\xa1-\xac\xae-\xb4\xb6-\xff]*")  # without \xb5, a Greek letter to Unicode
 _FRACTION_SLASH: Final = "\u2044"
-_BYTE_ORDER_MARK: Final = "\ufeff"
 _ORDINALS: Final = "ªº"  # Latin letters by script, though not by name
 _SYMBOLS: Final = re.compile(r"[^A-Za-z0-9]")
 _LOOSE_HYPHENS: Final = re.compile(r"(?<![A-Za-z0-9])-|-(?![A-Za-z0-9])")
@@ -153,11 +154,6 @@ def wrapped(text: str, field: CarrierField, lines: int) -> list[str]:
     if len(folded) > lines or any(len(line) > field.max_length for line in folded):
         raise field.error(f"does not fit into {lines} lines of {field.max_length} characters")
     return folded
-
-
-def bare(text: str) -> str:
-    """Return a text without byte order marks and the space around it."""
-    return text.replace(_BYTE_ORDER_MARK, "").strip()
 
 
 def clean_number(text: str) -> str:

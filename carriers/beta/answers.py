@@ -13,7 +13,7 @@ from carriers.errors import CarrierError, CredentialsRejected, Rejected, Request
 from carriers.http import multipart
 from carriers.http.transport import Answer, UnreadableError
 from carriers.shipment import PurchasedLabel
-from carriers.text import bare, clean_number
+from carriers.text import BLANKS, clean_number
 
 INFOS: Final = "jsonInfos"  # the id of the part with the JSON
 ANSWER_BLOCKS: Final = ("labelV2Response", "labelV31Response")
@@ -165,18 +165,18 @@ def string_of(document: Json, name: str) -> str:
     value = document.get(name)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return bare(str(value)) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    return str(value).strip(BLANKS) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
 def integer_of(value: Any) -> int | None:
     """Return a whole number, as such or as text; None for anything else."""
-    text = bare(str(value)).removesuffix(".0") if type(value) in (int, float, str) else ""
+    text = str(value).strip(BLANKS).removesuffix(".0") if type(value) in (int, float, str) else ""
     return int(text) if _INTEGER.fullmatch(text) else None
 
 
 def is_true(document: Json, name: str) -> bool:
     """Return true for a boolean that is true, as such or as text."""
-    return bare(str(document.get(name))).lower() == "true"
+    return str(document.get(name)).strip(BLANKS).lower() == "true"
 
 
 def objects_of(document: Json, name: str) -> list[Json]:

@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element, ParseError, SubElement, TreeBuilder, 
 from defusedxml.ElementTree import DefusedXMLParser
 
 from carriers.http.transport import UnreadableError, as_utf_8
-from carriers.text import bare
+from carriers.text import BLANKS
 
 SOAP_NAMESPACE: Final = "http://schemas.xmlsoap.org/soap/envelope/"
 # Ten times 100 parcels with all their elements, or ten parcels with their whole history.
@@ -66,7 +66,7 @@ def parse(document: bytes) -> Element:
 
 def text(element: Element, name: str) -> str:
     """Return the text of the first child of this name, empty if there is none."""
-    return bare(element.findtext(name) or "")
+    return (element.findtext(name) or "").strip(BLANKS)
 
 
 def records(element: Element, name: str) -> list[Element]:
