@@ -62,7 +62,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
     early_config.add_cleanup(partial(end, services))  # also where a run ends before it has a session
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # CI ends a run with it
     folder = services.enter_context(data_folder())
-    os.environ["DATABASE_URL"] = f"sqlite:///{folder / 'db.sqlite3'}"
+    os.environ |= {"DATABASE_URL": f"sqlite:///{folder / 'db.sqlite3'}", "LABELS_DIR": str(folder / "labels")}
     if early_config.known_args_namespace.services == "postgresql" and runs_tests(early_config):
         os.environ["DATABASE_URL"] = services.enter_context(migrated_postgresql(folder / "pg"))
         os.environ["REDIS_URL"] = services.enter_context(redis_server(folder / "redis.sock"))
