@@ -31,13 +31,13 @@ class Redactor:
     ) -> None:
         self._values = {*credentials.values, *personal}
         self._parties = (shipment.sender, shipment.recipient) if shipment else ()
-        self._instructions = shipment.instructions if shipment else ""
         self._shipment = shipment
 
     @cached_property
     def _secrets(self) -> re.Pattern[str]:
         """Compiled when a text is shown: compiling takes long, and few answers have a text to show."""
-        values = self._values.union(_spelled(self._instructions), *map(_personal, self._parties))
+        instructions = self._shipment.instructions if self._shipment else ""
+        values = self._values.union(_spelled(instructions), *map(_personal, self._parties))
         patterns = (_pattern(value) for value in sorted(values, key=len, reverse=True))
         return re.compile("|".join(patterns) or r"(?!)", re.IGNORECASE)
 

@@ -95,7 +95,7 @@ def try_to_lock_imports(shop_id: str) -> bool:
 
 
 def lock(name: str, function: str = "pg_advisory_xact_lock") -> Read | None:
-    """Wait for the advisory lock of this name, within a pipeline at its next answer; SQLite has one writer anyway."""
+    """Ask for the advisory lock of this name, within a pipeline at its next answer; SQLite has one writer anyway."""
     assert connection.in_atomic_block, "the lock is held until the transaction ends"
     if connection.vendor != "postgresql":
         return None
