@@ -166,7 +166,7 @@ def _opening_hours(point: Element) -> tuple[tuple[Span, ...], ...] | None:
 
 def _spans(day: Element) -> Iterator[Span]:
     """Yield a day's spans, from its inner list: the text, which may differ, stands in where there is none."""
-    inner = day.findall("listeHoraireOuverture")
+    inner = soap.records(day, "listeHoraireOuverture")
     yield from ((soap.text(span, "debut"), soap.text(span, "fin")) for span in inner)
     yield from spans_of("" if inner else soap.text(day, "horairesAsString"))
 

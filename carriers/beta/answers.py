@@ -16,7 +16,7 @@ from carriers.shipment import PurchasedLabel
 from carriers.text import BLANKS, clean_number
 
 INFOS: Final = "jsonInfos"  # the id of the part with the JSON
-ANSWER_BLOCKS: Final = ("labelV2Response", "labelV31Response")
+ANSWER_BLOCKS: Final = ("labelV2Response", "labelV31Response", "labelResponse")  # 2.0, 3.1, and before them
 OK: Final = 200
 FIRST_ERROR_STATUS: Final = 400
 ANSWERED: Final = (OK, FIRST_ERROR_STATUS)  # by the label service itself

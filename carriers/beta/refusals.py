@@ -7,7 +7,7 @@ from typing import Final
 from carriers.refusals import Refusal, read_refusals
 
 _TABLES: Final = read_refusals("beta")
-REFUSALS: Final = _TABLES["purchase"]
+REFUSALS: Final = _TABLES["purchase"]  # of the page, and 50005, which is only recorded
 POINT_REFUSALS: Final = _TABLES["pickup point"]
 # The place of searches is the customer's. A code that is not here is a failure: the rest of the request is our own.
 SEARCH_REFUSALS: Final = _TABLES["search"]
