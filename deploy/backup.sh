@@ -39,7 +39,7 @@ set_aside() {
 now() {
     local folder=$1 copy
     copy=$folder/copies/$(timestamp)
-    mkdir -p "$folder/copies"
+    mkdir -p "$folder/wal" "$folder/copies"
     mkdir "$copy"
     touch "$copy/begun"
     pg_basebackup --pgdata="$copy/data" --format=tar --gzip --compress=1 --wal-method=stream --checkpoint=fast

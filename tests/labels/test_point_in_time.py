@@ -131,3 +131,12 @@ def test_old_copies_go_with_their_wal_and_the_newest_stays(buyer: Caller, place:
         [second] = backup.glob("copies/*")
         assert second != first
         assert (old.exists(), unfinished.exists()) == (False, True)
+
+
+def test_a_copy_alone_begins_a_folder(buyer: Caller, place: Path) -> None:
+    command: list[str | Path] = [BACKUP, "now", place / "backup"]
+    done = subprocess.run(
+        command, env=programs(os.environ["DATABASE_URL"]), capture_output=True, text=True, check=False
+    )
+    [complete] = place.glob("backup/copies/*/complete")
+    assert (done.returncode, done.stdout) == (0, f"copied to {complete.parent}\n")
