@@ -38,9 +38,9 @@ def test_the_page_lists_what_the_description_marks() -> None:
     assert (NOTHING in TEXT) == (names == [])
 
 
-def test_the_versions_are_those_of_the_changelog_in_its_order() -> None:
-    ours = re.findall(r"^### (\S+) \(", TEXT, re.MULTILINE)
-    released = re.findall(r"^## (\S+) \(", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+def test_the_versions_and_their_days_are_those_of_the_changelog_in_its_order() -> None:
+    ours = re.findall(r"^### (\S+ \(.*\))$", TEXT, re.MULTILINE)
+    released = re.findall(r"^## (\S+ \(.*\))$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert ours == [version for version in released if version in ours] != []
 
 

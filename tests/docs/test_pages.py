@@ -8,22 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.test import Client, override_settings
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from carriers.sandbox.faults import FAULTS
-from config.api.bodies import MAX_JSON_BYTES
 from config.docs.examples import LANGUAGES
 from config.docs.guide import FOLDER, ORIGIN_MARK, PAGES, PLACEHOLDER, Page
 from config.docs.openapi.views import FILE
-from labels.customs import MAX_WEIGHT_KG
-from labels.pdfs.storage import URL_LIFETIME_S
 from parcels.models import TrackingStatus
-from parcels.queries import SEARCH_LIMIT
-from shops.api.authentication import TOKEN_CACHE_TTL_S
 from shops.api.errors.coded import CODES
 from shops.api.errors.plain import PLAIN_ERRORS
 from shops.webhooks.endpoints import REVOKED
@@ -219,25 +213,6 @@ def test_each_error_that_can_be_answered_has_a_place_with_its_cause_and_what_to_
         assert f"What to do: {remedy}" in elements.texts
     assert {each["id"] for each in elements.all("code") if "id" in each} == set(CODES)
     assert {each["id"] for each in elements.all("q")} == set(PLAIN_ERRORS)
-
-
-def test_the_figures_in_the_text_are_the_codes_own(nobody: Nobody) -> None:
-    alpha, beta = CARRIERS["alpha"], CARRIERS["beta"]
-    text = " ".join(" ".join(page.source.read_text(encoding="utf-8") for page in PAGES).split())
-    relay = {product.max_weight_kg for product in PRODUCTS.values() if product.carrier == "alpha"} - {MAX_WEIGHT_KG}
-    for sentence in (
-        f"alpha takes up to {alpha.max_parcels}, beta up to {beta.max_parcels}",
-        f"at most {alpha.max_reference_length} characters with alpha, {beta.max_reference_length} with beta",
-        f"at most {MAX_WEIGHT_KG} for each parcel; at most {relay.pop()} with alpha's pickup points",
-        f"{settings.RATE_LIMIT[0]} in {settings.RATE_LIMIT[1]} seconds",
-        f"| parcels in a search | {SEARCH_LIMIT} |",
-        f"| a label's URL | valid for {URL_LIFETIME_S // 60} minutes |",
-        f"| a request's body | {MAX_JSON_BYTES // 1024} KiB |",
-        f"given up after {settings.CARRIER_TIMEOUT:.0f} seconds",
-    ):
-        assert sentence in text
-    assert TOKEN_CACHE_TTL_S == 2
-    assert "within two seconds" in text
 
 
 def test_the_examples_have_the_address_that_the_page_is_read_at(nobody: Nobody) -> None:

@@ -1,0 +1,41 @@
+"""The figures in the guide's text are those of the code."""
+
+from datetime import timedelta
+
+from django.conf import settings
+
+from carriers import CARRIERS
+from carriers.products import PRODUCTS
+from carriers.tracking import Status
+from config.api.bodies import MAX_JSON_BYTES
+from config.docs.guide import PAGES
+from labels.customs import MAX_WEIGHT_KG
+from labels.pdfs.storage import URL_LIFETIME_S
+from parcels.queries import SEARCH_LIMIT
+from parcels.tracking.schedule import HOUR, INTERVALS
+from shops.api.authentication import TOKEN_CACHE_TTL_S
+from shops.webhooks.feed import EVENTS_KEPT
+
+MINUTE = timedelta(minutes=1)
+
+
+def test_the_figures_in_the_text_are_the_codes_own() -> None:
+    alpha, beta = CARRIERS["alpha"], CARRIERS["beta"]
+    text = " ".join(" ".join(page.source.read_text(encoding="utf-8") for page in PAGES).split())
+    relay = {product.max_weight_kg for product in PRODUCTS.values() if product.carrier == "alpha"} - {MAX_WEIGHT_KG}
+    for sentence in (
+        f"alpha takes up to {alpha.max_parcels}, beta up to {beta.max_parcels}",
+        f"at most {alpha.max_reference_length} characters with alpha, {beta.max_reference_length} with beta",
+        f"at most {MAX_WEIGHT_KG} for each parcel; at most {relay.pop()} with alpha's pickup points",
+        f"{settings.RATE_LIMIT[0]} in {settings.RATE_LIMIT[1]} seconds",
+        f"| parcels in a search | {SEARCH_LIMIT} |",
+        f"| a label's URL | valid for {URL_LIFETIME_S // 60} minutes |",
+        f"| a request's body | {MAX_JSON_BYTES // 1024} KiB |",
+        f"given up after {settings.CARRIER_TIMEOUT:.0f} seconds",
+        f"every {INTERVALS[Status.IN_TRANSIT] // HOUR} hours while a parcel is on its way",
+        f"every {INTERVALS[Status.OUT_FOR_DELIVERY] // MINUTE} minutes on the day of delivery",
+        f"An event is kept for {EVENTS_KEPT.days} days after it happened",
+    ):
+        assert sentence in text
+    assert TOKEN_CACHE_TTL_S == 2
+    assert "within two seconds" in text
