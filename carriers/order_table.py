@@ -87,7 +87,8 @@ Cases = tuple[Case, ...]  # the first one that holds
 
 def described(cases: Cases) -> str:
     """Return the cases in words, in one line."""
-    return "; ".join(map(str, cases)).replace(".;", ";").rstrip(".")
+    words = "; ".join(f"else {case}" if at and not case.when else str(case) for at, case in enumerate(cases))
+    return words.replace(".;", ";").rstrip(".")
 
 
 def _read() -> dict[str, dict[str, Cases]]:

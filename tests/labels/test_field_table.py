@@ -9,7 +9,7 @@ from rest_framework.serializers import ListSerializer
 
 from carriers import CARRIERS, itinerary
 from carriers.beta.customs import DUTIES_PAID_TO
-from carriers.order_table import CONDITIONS, ORDER_FIELDS, Case, cases_of
+from carriers.order_table import CONDITIONS, ORDER_FIELDS, Case, cases_of, described
 from labels.order_rules import facts_in
 from labels.serializers import READER
 from shops.api.serializer_fields import ObjectSerializer
@@ -237,3 +237,8 @@ def test_the_tables_conditions_and_countries_are_those_of_the_code() -> None:
 
 def test_nothing_is_ignored_of_an_order_that_names_no_product() -> None:
     assert not cases_of(facts_in({"customs": {}}))
+
+
+def test_the_words_of_a_field_say_which_case_is_for_all_others() -> None:
+    assert described(ORDER_FIELDS["pickupPointCode"]["beta"]) == "to a pickup point: sent; else not needed"
+    assert described(ORDER_FIELDS["orderId"]["beta"]) == "kept with the label"
