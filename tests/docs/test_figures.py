@@ -9,12 +9,16 @@ from carriers.products import PRODUCTS
 from carriers.tracking import Status
 from config.api.bodies import MAX_JSON_BYTES
 from config.docs.guide import PAGES
-from labels.customs import MAX_WEIGHT_KG
+from labels.customs import MAX_ITEMS, MAX_WEIGHT_KG
 from labels.pdfs.storage import URL_LIFETIME_S
+from labels.points import MAX_LIMIT as MAX_POINTS
 from parcels.queries import SEARCH_LIMIT
 from parcels.tracking.schedule import HOUR, INTERVALS
 from shops.api.authentication import TOKEN_CACHE_TTL_S
+from shops.api.cursors import MAX_LIMIT as MAX_PAGE
+from shops.webhooks.endpoints import MAX_ENDPOINTS
 from shops.webhooks.feed import EVENTS_KEPT
+from shops.webhooks.serializers import MAX_EVENTS
 
 MINUTE = timedelta(minutes=1)
 
@@ -31,6 +35,10 @@ def test_the_figures_in_the_text_are_the_codes_own() -> None:
         f"| parcels in a search | {SEARCH_LIMIT} |",
         f"| a label's URL | valid for {URL_LIFETIME_S // 60} minutes |",
         f"| a request's body | {MAX_JSON_BYTES // 1024} KiB |",
+        f"events, pickup points in an answer | {MAX_PAGE}, {MAX_EVENTS}, {MAX_POINTS} |",
+        f"| parcels of an order | {alpha.max_parcels} with alpha, {beta.max_parcels} with beta |",
+        f"| items of its customs declaration | {MAX_ITEMS} |",
+        f"| webhook endpoints | {MAX_ENDPOINTS} |",
         f"given up after {settings.CARRIER_TIMEOUT:.0f} seconds",
         f"every {INTERVALS[Status.IN_TRANSIT] // HOUR} hours while a parcel is on its way",
         f"every {INTERVALS[Status.OUT_FOR_DELIVERY] // MINUTE} minutes on the day of delivery",
