@@ -111,6 +111,19 @@ def test_every_code_and_every_status_of_an_error_is_in_its_tables() -> None:
             assert words.get(code) == str(int(entry.statuses[0])), code
 
 
+def test_the_status_without_a_valid_token_is_told_of_all_paths() -> None:
+    description = yaml.safe_load((ROOT / "config/docs/openapi/openapi.yaml").read_text(encoding="utf-8"))
+    paths = [methods for path, methods in description["paths"].items() if path.startswith("/public/")]
+    operations = [each for methods in paths for each in methods.values()]
+    assert {each["tags"][0] for each in operations if "401" not in each["responses"]} == {"parcels"}
+    for text in (
+        README.read_text(encoding="utf-8"),
+        PAGES[0].source.read_text(encoding="utf-8"),
+        *(PLAIN_ERRORS[name].cause for name in ("token_missing", "token_invalid")),
+    ):
+        assert "403 for parcels, 401 for all else" in " ".join(text.split())
+
+
 def test_a_key_stands_for_one_order_in_the_readme_the_guide_and_the_reference() -> None:
     """A reader who tries all of them would get a 422 otherwise."""
     texts = [path.read_text(encoding="utf-8") for path in (README, *(page.source for page in PAGES))]
