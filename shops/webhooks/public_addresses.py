@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.utils.translation import gettext
+from urllib3.util import parse_url
 
 from carriers.http.connections import resolve
 from shops.api.concurrency import ConcurrencyLimit
@@ -87,6 +88,7 @@ def split_url(url: str) -> tuple[str, int]:
         text = gettext("needs at most {count} printable ASCII characters, without spaces and backslashes")
         raise UrlError(text.format(count=MAX_URL_LENGTH))
     try:
+        parse_url(url)  # the reader of who sends there; Python's own passes over what stands around brackets
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
