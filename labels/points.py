@@ -41,9 +41,9 @@ USUAL_KG = Decimal(1)  # of a parcel whose weight is not said
 
 
 class WeightParameter(StringField):
-    """Kilograms, in digits, with a dot; a sum may have many decimals, as in JavaScript."""
+    """Kilograms, as a JSON number; a sum may have many decimals, or an exponent, as in JavaScript."""
 
-    form = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?")
+    form = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?")
 
     def to_internal_value(self, data: Any) -> Any:
         if not self.form.fullmatch(data):

@@ -112,9 +112,10 @@ def test_an_adjoining_span_is_one_and_a_day_without_any_is_closed(asker: Caller)
 
 def test_points_that_are_gone_full_closed_or_too_weak_are_left_out(asker: Caller) -> None:
     tours = {"productCode": "relais", "zip": "37000", "city": "Tours"}
-    for weight in (3, 2.2 + 0.7):  # the sum has 16 decimals
+    for weight in (3, 2.2 + 0.7, "3E0"):  # the sum has 16 decimals
         assert [point["pickupPointCode"] for point in found(asker, tours, weight=weight)] == ["5605G"]
     assert found(asker, tours, weight="3.001") == []
+    assert found(asker, tours, weight=0.1 + 0.2 - 0.3)  # 5.55e-17
     gone = (("44000", "Nantes"), ("21000", "Dijon"), ("76600", "Le Havre"))
     assert [found(asker, tours, zip=zip_code, city=city) for zip_code, city in gone] == [[], [], []]
 
