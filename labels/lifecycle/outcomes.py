@@ -97,7 +97,7 @@ def join(label: ShippingLabel, numbers: Iterable[str]) -> None:
     What they do not know goes: the key of an order that was settled may have bought others.
     """
     state = with_db_retry(lambda: save_late(label, numbers))
-    if state == LabelState.GENERATED:
+    if state in STORED:
         label.refresh_from_db(from_queryset=ShippingLabel.objects.row_of(label))
         return
     label.state = state

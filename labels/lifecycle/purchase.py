@@ -90,7 +90,7 @@ def buy(  # noqa: PLR0913 - an order and all that it came with, by name
         if key and not isinstance(error, LabelError) and (earlier := find_earlier(shop_id, key)):
             return replay(earlier, key), True
         raise
-    return label, False
+    return replay(label, key or IdempotencyKey("", label.body_digest)), False  # others may have cancelled it by now
 
 
 def look_up(
@@ -158,7 +158,7 @@ def finish_again(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
             latest = ShippingLabel.objects.row_of(label).get()  # stored by another meanwhile, or cancelled since
             if latest.state != LabelState.RECEIVED:
                 return replay(latest, key)
-            return outcomes.publish(latest, is_leased=False)
+            return replay(outcomes.publish(latest, is_leased=False), key)
     except BulkheadFullError:
         raise LabelError(IDEMPOTENCY_KEY_IN_PROGRESS, label) from None
 

@@ -144,6 +144,22 @@ def test_the_same_key_does_not_finish_a_label_that_was_cancelled_meanwhile(buyer
     assert caught.value.public_code == "LABEL_CANCELLED"
 
 
+def test_a_label_that_a_retry_finished_and_the_shop_cancelled_is_told_as_cancelled(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The request that bought it is answered last."""
+    retried = list[int]()
+
+    def retry_and_cancel(*_: Any) -> None:
+        retried.append(post(buyer, order(), key=KEY).status_code)
+        retried.append(buyer.request("POST", f"{SHIPMENTS}/{row().id}/cancel").status_code)
+
+    during(monkeypatch, storage, "store", before=retry_and_cancel)
+    assert_coded(post(buyer, order(), key=KEY), 409, "LABEL_CANCELLED")
+    assert retried == [201, 200]
+    assert (row().state, len(sandbox.made())) == (LabelState.CANCELLED, 1)
+
+
 # Clocks that are off
 
 TWENTY_MINUTES = timedelta(minutes=20)
