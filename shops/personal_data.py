@@ -3,7 +3,7 @@
 Each app declares its columns once; masks, exports, erasure, retention and the table in docs/security.md read that.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
@@ -50,9 +50,6 @@ class Value:
             return None
         return list(self.left) if isinstance(self.left, tuple) else self.left
 
-    def values(self, path: str) -> Iterator[tuple[str, "Value"]]:
-        yield path, self
-
 
 @dataclass(frozen=True)
 class WebAddress(Value):
@@ -86,10 +83,6 @@ class Members:
         found = ((name, each, self.part(name)) for name, each in value.items())
         return {name: change(part, each) if part else each for name, each, part in found}
 
-    def values(self, path: str) -> Iterator[tuple[str, Value]]:
-        for name, part in self.parts.items():
-            yield from part.values(f"{path}.{name}")
-
 
 @dataclass(frozen=True)
 class Each:
@@ -102,9 +95,6 @@ class Each:
 
     def erased(self, value: list[Any] | None) -> list[Any] | None:
         return value and [self.part.erased(each) for each in value]
-
-    def values(self, path: str) -> Iterator[tuple[str, Value]]:
-        return self.part.values(f"{path}[]")
 
 
 class Traces(NamedTuple):

@@ -17,7 +17,6 @@ from django.utils.html import escape
 import labels.admin.search
 import parcels.admin.search
 from carriers.tracking import TrackingAnswer, TrackingEvent
-from config.personal_columns import COLUMNS, OTHERS, table
 from labels.lifecycle.parcels import new_parcel
 from labels.models import DepositSlip, ShippingLabel
 from parcels.models import Parcel, TrackingNumber, UnlistedEventCode
@@ -32,6 +31,7 @@ from tests.support.canaries import canary, found_in
 from tests.support.cases import in_one_test
 from tests.support.desk import label_of_somebody, member, parcel_of_somebody, person, rows, slip_of_somebody
 from tests.support.factories import EventFactory, import_parcel
+from tests.support.personal_columns import COLUMNS, OTHERS, table, values
 from tests.support.processes import ROOT
 from tests.support.tracking import record
 
@@ -74,7 +74,7 @@ def test_the_world_of_canaries_has_one_in_each_value_that_is_declared() -> None:
     shown = ("city", "pickup_point")  # where the parcel goes, which all staff see
     for model, columns in COLUMNS.items():
         for name, part in columns.items():
-            for path, value in part.values(name):
+            for path, value in values(part, name):
                 there = at(getattr(rows_of[model], name), path)
                 is_shown = any(each in path for each in shown)
                 assert is_shown is not value.is_masked

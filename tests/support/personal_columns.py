@@ -11,7 +11,7 @@ from django.db.models import Model
 
 import labels.personal_data.columns
 import parcels.personal_data.columns
-from shops.personal_data import Columns, named
+from shops.personal_data import Columns, Each, Members, Part, Value, named
 from shops.staff.taking import NOTES, QueueRow
 
 
@@ -40,9 +40,21 @@ def table() -> str:
 def rows() -> Iterator[str]:
     for model, columns in COLUMNS.items():
         for name, part in columns.items():
-            for path, value in part.values(f"{model._meta.model_name}.{name}"):
+            for path, value in values(part, f"{model._meta.model_name}.{name}"):
                 seen = "dots" if value.is_masked else "shown"
                 seen = "the table's words, else dots" if value.standard else seen
                 left = {"": "empty", (): "empty"}.get(value.left, "none" if value.left is None else value.left)
                 left = "stays: its row is of no customer" if model is QueueRow else left
                 yield f"| `{path}` | {value.kind} | {seen} | {left} |"
+
+
+def values(part: Part, path: str) -> Iterator[tuple[str, Value]]:
+    """Yield each personal value of a column, with its path, such as `order.items[].name`."""
+    match part:
+        case Value():
+            yield path, part
+        case Each():
+            yield from values(part.part, f"{path}[]")
+        case Members():
+            for name, each in part.parts.items():
+                yield from values(each, f"{path}.{name}")
