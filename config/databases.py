@@ -1,7 +1,6 @@
 """Builds DATABASES from URLs: a primary or replicas, on one host or several, direct or through PgBouncer."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -108,15 +107,10 @@ def make_folder(file: Path) -> None:
         raise ValidationError("needs a file in a folder that the service may write to") from None
 
 
-def replica_url(primary_url: str) -> Callable[[str], None]:
-    """Return the validator of a replica's URL, given its primary's."""
-
-    def check_replica(value: str) -> None:
-        if primary_url.startswith("sqlite:"):
-            raise ValidationError("needs a DATABASE_URL of PostgreSQL, as SQLite has no replicas")
-        check_url(value, r"postgres(ql)?://", "postgresql://USER:PASSWORD@HOST:PORT,HOST:PORT/NAME")
-
-    return check_replica
+def replica_url(value: str, *, primary_url: str) -> None:
+    if primary_url.startswith("sqlite:"):
+        raise ValidationError("needs a DATABASE_URL of PostgreSQL, as SQLite has no replicas")
+    check_url(value, r"postgres(ql)?://", "postgresql://USER:PASSWORD@HOST:PORT,HOST:PORT/NAME")
 
 
 def check_url(value: str, scheme: str, form: str) -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,23 +26,28 @@ def optional(name: str, check: Callable[[str], None], default: str = "") -> str:
     return env.str(name, default) and env.str(name, default, validate=check)
 
 
+def listed(name: str, check: Callable[[list[str]], None], default: Any = ...) -> list[str]:
+    """Read a setting of texts separated by commas, which is needed where it has no default."""
+    found: list[str] = env.list(name, default, subcast=str.strip, validate=check)
+    return found
+
+
 # --- Where and how it runs ---
 
 DEBUG = env.bool("DEBUG", False)
 if DEBUG:  # fixed values for a first look; otherwise there is no default
     SECRET_KEY = env.str("SECRET_KEY", validators.FIRST_LOOK_SECRET_KEY)
-    ALLOWED_HOSTS = env.list(
-        "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], subcast=str.strip, validate=validators.host_names
-    )
+    ALLOWED_HOSTS = listed("ALLOWED_HOSTS", validators.host_names, ["localhost", "127.0.0.1", "[::1]"])
 else:
     SECRET_KEY = env.str("SECRET_KEY", validate=validators.secret)
-    ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", subcast=str.strip, validate=validators.host_names)
+    ALLOWED_HOSTS = listed("ALLOWED_HOSTS", validators.host_names)
 # Sessions and local URLs signed with these earlier keys stay valid.
-SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [], subcast=str.strip, validate=validators.secrets)
+SECRET_KEY_FALLBACKS = listed("SECRET_KEY_FALLBACKS", validators.secrets, [])
 # Host names of the admin, which the API is then not served under; none: the admin is served under all.
-ADMIN_HOSTS: list[str] = env.list("ADMIN_HOSTS", [], subcast=str.strip, validate=validators.hosts_among(ALLOWED_HOSTS))
+ADMIN_HOSTS = listed("ADMIN_HOSTS", partial(validators.hosts_among, allowed=ALLOWED_HOSTS), [])
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0, validate=validators.proxy_count)
 HTTPS = env.bool("HTTPS", not DEBUG)
+is_base_url = partial(validators.base_url, is_https=HTTPS)
 
 # Probes use neither https nor the service's name.
 HEALTH_PATHS = ("/livez", "/readyz")
@@ -79,15 +85,13 @@ OIDC_ROLES = validators.parse_roles(env.list("OIDC_ROLES", [], validate=validato
 if OIDC_ISSUER and not (OIDC_CLIENT_ID and OIDC_CLIENT_SECRET and OIDC_ROLES):
     raise EnvError('Environment variable "OIDC_ISSUER" needs OIDC_CLIENT_ID, OIDC_CLIENT_SECRET and OIDC_ROLES')
 # Hosts of pictures that the admin's pages may load; a shop can name any host.
-ADMIN_PICTURE_HOSTS: list[str] = env.list(
-    "ADMIN_PICTURE_HOSTS", [], subcast=str.strip, validate=validators.picture_hosts
-)
+ADMIN_PICTURE_HOSTS = listed("ADMIN_PICTURE_HOSTS", validators.picture_hosts, [])
 
 # --- The database ---
 
 SQLITE_DEFAULT = f"sqlite:///{VAR_DIR / 'db.sqlite3'}"
 DATABASE_URL = env.str("DATABASE_URL", SQLITE_DEFAULT, validate=databases.database_url)
-DATABASE_REPLICA_URL = optional("DATABASE_REPLICA_URL", databases.replica_url(DATABASE_URL))
+DATABASE_REPLICA_URL = optional("DATABASE_REPLICA_URL", partial(databases.replica_url, primary_url=DATABASE_URL))
 DATABASES = {"default": databases.primary(DATABASE_URL)}
 if DATABASE_REPLICA_URL:  # parcels are read from it (shops.db.replicas)
     DATABASES["replica"] = databases.replica(DATABASE_REPLICA_URL)
@@ -142,7 +146,8 @@ def endpoints(urls: dict[str, str]) -> dict[str, Any]:
 CARRIER_ENDPOINTS = {carrier: endpoints(urls) for carrier, urls in CARRIER_URLS.items()}
 # The sandbox of test shops, whose clients are built from it alone; empty: they can't order.
 carriers_urls = [url for urls in CARRIER_ENDPOINTS.values() for url in urls.values() if url]
-is_sandbox = validators.sandbox_url([url for urls in CARRIER_URLS.values() for url in urls.values()], carriers_urls)
+usual_urls = [url for urls in CARRIER_URLS.values() for url in urls.values()]
+is_sandbox = partial(validators.sandbox_url, default_urls=usual_urls, urls=carriers_urls)
 SANDBOX_URL = optional("SANDBOX_URL", is_sandbox).rstrip("/")
 CARRIER_TIMEOUT = env.float("CARRIER_TIMEOUT", 20.0, validate=validators.above_zero)
 CARRIER_CONCURRENCY = env.int("CARRIER_CONCURRENCY", 4, validate=validators.above_zero)
@@ -169,20 +174,18 @@ EMAIL_USE_SSL = EMAIL_PORT == 465  # noqa: PLR2004 - the port where TLS begins w
 EMAIL_USE_TLS = not EMAIL_USE_SSL  # STARTTLS
 EMAIL_TIMEOUT = 10  # seconds
 DEFAULT_FROM_EMAIL = optional("DEFAULT_FROM_EMAIL", validators.sender)
-ADMIN_URL = optional("ADMIN_URL", validators.base_url(is_https=HTTPS))  # start of the links in e-mails
+ADMIN_URL = optional("ADMIN_URL", is_base_url)  # start of the links in e-mails
 if EMAIL_HOST and not (DEFAULT_FROM_EMAIL and ADMIN_URL):
     raise EnvError('Environment variable "EMAIL_HOST" needs DEFAULT_FROM_EMAIL and ADMIN_URL')
 
 # --- Secrets and storage ---
 
 if DEBUG:
-    CREDENTIALS_KEYS = env.list(
-        "CREDENTIALS_KEYS", [validators.FIRST_LOOK_CREDENTIALS_KEY], subcast=str.strip, validate=validators.fernet_keys
-    )
+    CREDENTIALS_KEYS = listed("CREDENTIALS_KEYS", validators.fernet_keys, [validators.FIRST_LOOK_CREDENTIALS_KEY])
 else:
-    CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", subcast=str.strip, validate=validators.own_fernet_keys)
+    CREDENTIALS_KEYS = listed("CREDENTIALS_KEYS", validators.own_fernet_keys)
 STORAGE_TIMEOUT_S = 15.0  # of a bucket: a deadline over all attempts
-PUBLIC_BASE_URL = optional("PUBLIC_BASE_URL", validators.base_url(is_https=HTTPS))
+PUBLIC_BASE_URL = optional("PUBLIC_BASE_URL", is_base_url)
 LABELS_BUCKET = env.str("LABELS_BUCKET", "", validate=validators.bucket)
 LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"), validate=[] if LABELS_BUCKET else validators.folder)
 

@@ -1,7 +1,7 @@
 """Validators of settings; each raises ValidationError, which says what is needed and never shows the value."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from email.utils import parseaddr
 from importlib.util import find_spec
 from urllib.parse import urlsplit
@@ -44,16 +44,12 @@ def host_names(values: list[str]) -> None:
         raise ValidationError("needs the host names the service answers to, comma-separated; * is not allowed")
 
 
-def hosts_among(allowed: list[str]) -> Callable[[list[str]], None]:
-    """Make a validator of host names that ALLOWED_HOSTS has to admit too."""
-
-    def validator(values: list[str]) -> None:
-        if values:
-            host_names(values)
-        if not all(validate_host(value.lstrip("."), allowed) for value in values):
-            raise ValidationError("needs host names that are in ALLOWED_HOSTS too")
-
-    return validator
+def hosts_among(values: list[str], allowed: list[str]) -> None:
+    """Refuse host names that ALLOWED_HOSTS does not admit."""
+    if values:
+        host_names(values)
+    if not all(validate_host(value.lstrip("."), allowed) for value in values):
+        raise ValidationError("needs host names that are in ALLOWED_HOSTS too")
 
 
 def one_line(value: str) -> None:
@@ -119,20 +115,14 @@ def parse_roles(values: list[str]) -> dict[str, str]:
     return {group.strip(): role.strip() for group, _, role in (value.rpartition("=") for value in values)}
 
 
-def sandbox_url(default_urls: Iterable[str], urls: Iterable[str]) -> Callable[[str], None]:
-    """Make the check of the sandbox's address: no host of a carrier's domain, no host and port of a carrier's URL."""
-    domains = {place(url)[0].partition(".")[2] for url in default_urls}
-    taken = {place(url) for url in urls}
-
-    def check(value: str) -> None:
-        http_url(value)
-        host = place(value)[0]
-        if place(value) in taken or any(f".{host}".endswith(f".{domain}") for domain in domains):
-            raise ValidationError("needs an address of its own: a carrier is asked at this one")
-        if "?" in value:
-            raise ValidationError("needs a URL without a query")
-
-    return check
+def sandbox_url(value: str, default_urls: Iterable[str], urls: Iterable[str]) -> None:
+    """Refuse a sandbox's address with a host of a carrier's domain, or the host and port of a carrier's URL."""
+    http_url(value)
+    host, domains = place(value)[0], {place(url)[0].partition(".")[2] for url in default_urls}
+    if place(value) in map(place, urls) or any(f".{host}".endswith(f".{domain}") for domain in domains):
+        raise ValidationError("needs an address of its own: a carrier is asked at this one")
+    if "?" in value:
+        raise ValidationError("needs a URL without a query")
 
 
 def place(url: str) -> tuple[str, int]:
@@ -179,17 +169,13 @@ def sender(value: str) -> None:
         raise ValidationError("needs an e-mail address, such as parcels@example.com")
 
 
-def base_url(*, is_https: bool) -> Callable[[str], None]:
-    """Make the check of the start of our own links: where http is redirected, it has no place in them."""
-
-    def check(value: str) -> None:
-        http_url(value)
-        if "?" in value:
-            raise ValidationError("needs an http or https URL that a path can be added to")
-        if is_https and urlsplit(value).scheme != "https":
-            raise ValidationError("needs an https URL, as HTTPS is on")
-
-    return check
+def base_url(value: str, *, is_https: bool) -> None:
+    """Check the start of our own links: where http is redirected, it has no place in them."""
+    http_url(value)
+    if "?" in value:
+        raise ValidationError("needs an http or https URL that a path can be added to")
+    if is_https and urlsplit(value).scheme != "https":
+        raise ValidationError("needs an https URL, as HTTPS is on")
 
 
 def fernet_keys(values: list[str]) -> None:

@@ -1,5 +1,6 @@
 """A database's URL: its hosts, its options, and the defaults."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -51,7 +52,7 @@ def test_a_url_with_one_host_is_parsed_as_usual() -> None:
     ],
 )
 def test_a_bad_url_is_refused_and_not_shown(url: str) -> None:
-    for check in (databases.database_url, databases.replica_url("postgresql://u:p@h/db")):
+    for check in (databases.database_url, partial(databases.replica_url, primary_url="postgresql://u:p@h/db")):
         with pytest.raises(ValidationError) as caught:
             check(url)
         assert "hunter2" not in str(caught.value)
@@ -60,12 +61,12 @@ def test_a_bad_url_is_refused_and_not_shown(url: str) -> None:
 @pytest.mark.parametrize("url", ["sqlite:///file", "mysql://u:p@h/db", "hunter2"])
 def test_a_replica_is_postgresql(url: str) -> None:
     with pytest.raises(ValidationError):
-        databases.replica_url("postgresql://u:p@h/db")(url)
+        databases.replica_url(url, primary_url="postgresql://u:p@h/db")
 
 
 def test_sqlite_has_no_replicas() -> None:
     with pytest.raises(ValidationError, match="SQLite has no replicas"):
-        databases.replica_url("sqlite:///file")(REPLICAS)
+        databases.replica_url(REPLICAS, primary_url="sqlite:///file")
 
 
 def options(config: dict[str, Any]) -> dict[str, Any]:

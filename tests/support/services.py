@@ -26,7 +26,7 @@ from tests.support.programs import Process
 from tests.support.waiting import until
 
 # Settings that tests must not take from the developer's shell: all that are read.
-READ = re.compile(r'(?:env\.\w+|optional|days_kept)\(\s*"([A-Z0-9_]+)"|: "(AWS_[A-Z_]+)"|"([A-Z_]+)": "http')
+READ = re.compile(r'(?:env\.\w+|optional|listed|days_kept)\(\s*"([A-Z0-9_]+)"|: "(AWS_[A-Z_]+)"|"([A-Z_]+)": "http')
 SETTINGS = {
     *map("".join, READ.findall((Path(__file__).parents[2] / "config/settings.py").read_text(encoding="utf-8"))),
     *("PROMETHEUS_MULTIPROC_DIR", "SUDO_USER"),
