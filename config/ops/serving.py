@@ -10,9 +10,10 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
+from django.core.handlers.wsgi import WSGIHandler
 from django.core.management.base import CommandError
 from granian import Granian, _signals
 from granian.constants import HTTPModes, Interfaces
@@ -23,9 +24,6 @@ from config.ops import look_up_pool, metrics
 from config.ops.health import checks
 from labels.lifecycle.db_retry import DB_RETRY_TIMEOUT_S
 from labels.pdfs import storage
-
-if TYPE_CHECKING:
-    from django.core.handlers.wsgi import WSGIHandler
 
 APPLICATION = "config.wsgi"
 MAX_WORKERS = 1000
@@ -165,7 +163,7 @@ def end_once() -> None:
     _signals.set_main_signals = install_once  # type: ignore[assignment]
 
 
-def load() -> "WSGIHandler":
+def load() -> WSGIHandler:
     """Make a worker ready, in the worker."""
     # A SIGTERM just before the main thread begins to wait does not interrupt the wait (3 of 100 stops right after a
     # start): wake every second to see it.

@@ -7,19 +7,16 @@ made or removed meanwhile move nothing.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 import orjson
 from django.core import signing
-from django.db.models import QuerySet
+from django.db.models import Field, QuerySet
 from rest_framework import serializers
 from rest_framework.request import Request
 
 from shops.api.query_fields import QuerySerializer, TextParameter, WholeNumberParameter, read_query
 from shops.db.querysets import after
-
-if TYPE_CHECKING:
-    from django.db.models import Field
 
 Place = Sequence[str]  # a row's values of the columns that a list is ordered by, as text
 

@@ -2,7 +2,7 @@
 
 import secrets
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 from django.core.exceptions import EmptyResultSet
@@ -12,16 +12,6 @@ from django.db.models.expressions import Expression
 from django.db.models.lookups import In
 
 from shops.db import clock
-
-if TYPE_CHECKING:
-    Text = models.CharField[str, str]
-    NullableText = models.CharField[str | None, str | None]
-    LongText = models.TextField[Any, Any]
-    Time = models.DateTimeField[datetime, datetime]
-else:
-    Text = NullableText = models.CharField
-    LongText = models.TextField
-    Time = models.DateTimeField
 
 
 class ByCodePoint:
@@ -36,11 +26,11 @@ class ByCodePoint:
         return parameters | {"collation": "C" if connection.vendor == "postgresql" else None}
 
 
-class KeyField(ByCodePoint, Text):
+class KeyField(ByCodePoint, models.CharField[str, str]):
     """Text that rows are found and ordered by."""
 
 
-class NullableKeyField(ByCodePoint, NullableText):
+class NullableKeyField(ByCodePoint, models.CharField[str | None, str | None]):
     """A nullable `KeyField`."""
 
 
@@ -65,7 +55,7 @@ class InArray(In):
 KeyField.register_lookup(InArray)
 
 
-class DatabaseTimeField(Time):
+class DatabaseTimeField(models.DateTimeField[datetime, datetime]):
     """The time of a row's last change, by the database's clock; with `auto_now`."""
 
     def pre_save(self, instance: models.Model, add: bool) -> datetime:  # noqa: FBT001 - Django's signature
@@ -74,7 +64,7 @@ class DatabaseTimeField(Time):
         return changed_at
 
 
-class JSONTextField(LongText):
+class JSONTextField(models.TextField[Any, Any]):
     """A JSON value stored as compact text with its keys in order, so that an answer can embed it unparsed.
 
     PostgreSQL's ``jsonb`` would reorder keys, rewrite numbers and be formatted again at each read.

@@ -3,18 +3,11 @@
 import re
 from collections.abc import Iterable
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.expressions import Expression
-
-if TYPE_CHECKING:
-    Text = models.TextField[str, str]
-    Compare = models.Lookup[str]
-else:
-    Text = models.TextField
-    Compare = models.Lookup
 
 MAX_WORD_LENGTH = 100
 MAX_WORDS = 100
@@ -26,7 +19,7 @@ def word(text: str) -> str:
     return NOT_OF_A_WORD.sub("", text)[:MAX_WORD_LENGTH]
 
 
-class WordsField(Text):
+class WordsField(models.TextField[str, str]):
     """The words of a row's `words()`, written with the row: a `tsvector`, or text with a space before each word.
 
     A `tsvector` holds a few words a row where trigrams would be a hundred, so that an import pays little for its
@@ -59,7 +52,7 @@ def joined(words: Iterable[str]) -> str:
     return f" {once} " if once else ""
 
 
-class WordLookup(Compare):
+class WordLookup(models.Lookup[str]):
     """Rows with a word."""
 
     lookup_name = "has"

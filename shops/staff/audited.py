@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied
+from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext
 
@@ -15,9 +16,6 @@ from shops.staff.audit import changes
 from shops.staff.audit.models import Action, AuditEntry
 from shops.staff.audit.recording import Shown, acting, current_actor, record
 from shops.staff.masking import Row, may_see
-
-if TYPE_CHECKING:
-    from django.db.models import Model
 
 HISTORY = (Action.ADDED, Action.CHANGED, Action.REMOVED)
 HISTORY_AT_MOST = 200
@@ -77,10 +75,10 @@ class AuditedAdmin(ActingAdmin[Row]):
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:  # noqa: FBT001, FBT002 - Django's signature
         return changes.of_form(form)
 
-    def log_addition(self, request: HttpRequest, obj: "Model", message: Any) -> Any:
+    def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
         return record(Action.ADDED, obj, changes=message)
 
-    def log_change(self, request: HttpRequest, obj: "Model", message: Any) -> Any:
+    def log_change(self, request: HttpRequest, obj: Model, message: Any) -> Any:
         """Record the changes of a form, or what an action did, in words."""
         if isinstance(message, str):
             return record(Action.CHANGED, obj, note=message)
