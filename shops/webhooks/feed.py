@@ -8,14 +8,14 @@ has one writer, and all its events the id 0: there the rows' own order is that o
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from django.db.models import BigIntegerField, Func, Q
+from django.db.models import Q
 from rest_framework import serializers
 
 from shops.api.cursors import Place, place_of, signed
 from shops.api.errors.coded import EVENTS_GONE
 from shops.api.errors.exceptions import ApiError
 from shops.db import clock, querysets
-from shops.webhooks.models import WebhookEvent, WebhookEventQuerySet
+from shops.webhooks.models import TransactionId, WebhookEvent, WebhookEventQuerySet
 
 NOW = "now"
 EVENTS_KEPT = timedelta(days=30)
@@ -26,22 +26,17 @@ READ_WITHIN = timedelta(hours=1)
 UNREADABLE = "is no `next` of an answer to this shop. Send one unchanged, or `now`, or leave it out to begin."
 
 
-class FirstRunning(Func):
+class FirstRunning(TransactionId):
     """The id from which transactions may be under way."""
 
     function = "1"
-    of_snapshot = "pg_snapshot_xmin"
-    template = "%(function)s"
-    output_field = BigIntegerField()
-
-    def as_postgresql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
-        return self.as_sql(compiler, connection, function=f"{self.of_snapshot}(pg_current_snapshot())::text::bigint")
+    on_postgresql = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
 
 
 class FirstToCome(FirstRunning):
     """The id from which transactions have not begun: a row that has one is of a database that was restored from."""
 
-    of_snapshot = "pg_snapshot_xmax"
+    on_postgresql = "pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
 
 
 def answer(*, shop_id: str, after: Place | None, limit: int, **of_type: str) -> dict[str, Any]:

@@ -144,11 +144,12 @@ class TransactionId(models.Func):
 
     allowed_default = True
     function = "0"
+    on_postgresql = LATER_ID
     template = "%(function)s"
     output_field = models.BigIntegerField()
 
     def as_postgresql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
-        return self.as_sql(compiler, connection, function=LATER_ID, **extra)
+        return self.as_sql(compiler, connection, function=self.on_postgresql, **extra)
 
 
 class WebhookEventQuerySet(ForShop):
