@@ -1,5 +1,7 @@
 """Shops and their access tokens."""
 
+# ruff: noqa: F401 - Django finds an app's models here
+
 import re
 from datetime import datetime, timedelta
 
@@ -22,22 +24,6 @@ from shops.staff.figures import Recount
 from shops.staff.morning import MorningMail
 from shops.staff.taking import QueueRow
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
-
-# Django finds an app's models here.
-__all__ = [
-    "AccessToken",
-    "AuditEntry",
-    "CarrierAccount",
-    "CarrierContract",
-    "MorningMail",
-    "Pace",
-    "QueueRow",
-    "Recount",
-    "Shop",
-    "WebhookDelivery",
-    "WebhookEndpoint",
-    "WebhookEvent",
-]
 
 MAX_NAME_LENGTH = 200
 # The precision of `last_used_at`: at most one write per token in this time.

@@ -8,10 +8,13 @@ from typing import Any
 from django.contrib.sessions.models import Session
 from django.db.models import Q, QuerySet
 
+from shops.contracts.accounts import CarrierAccount
 from shops.db import clock
-from shops.models import AccessToken, AuditEntry, CarrierAccount, WebhookEvent
+from shops.models import AccessToken
+from shops.staff.audit.models import AuditEntry
 from shops.webhooks.endpoints import end_deliveries
 from shops.webhooks.feed import forget_transactions
+from shops.webhooks.models import WebhookEvent
 
 
 def remove(rows: Callable[[datetime], QuerySet[Any]], *, before: datetime, batch_size: int, is_dry_run: bool) -> int:
