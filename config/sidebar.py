@@ -8,14 +8,19 @@ from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
 TO_DECIDE = "admin:labels_shippinglabel_to_decide"
+FINANCE = "admin:labels_labelfigure_changelist"
 
 
 def item(title: StrOrPromise, icon: str, app: str, model: str) -> dict[str, Any]:
     def is_allowed(request: HttpRequest) -> bool:
         return any(request.user.has_perm(f"{app}.{action}_{model}") for action in ("view", "change"))
 
-    link = reverse_lazy(f"admin:{app}_{model}_changelist")
-    return {"title": title, "icon": icon, "link": link, "permission": is_allowed}
+    return page(title, icon, f"admin:{app}_{model}_changelist", is_allowed)
+
+
+def page(title: StrOrPromise, icon: str, view: str, permission: Any) -> dict[str, Any]:
+    """Return the item of a page; the permission is a function, or its path."""
+    return {"title": title, "icon": icon, "link": reverse_lazy(view), "permission": permission}
 
 
 def are_labels_shown(request: HttpRequest) -> bool:
@@ -33,33 +38,17 @@ NAVIGATION = [
         "items": [
             item(gettext_lazy("Parcels"), "package_2", "parcels", "parcel"),
             item(gettext_lazy("Labels"), "label", "labels", "shippinglabel") | {"active": are_labels_shown},
-            {
-                "title": gettext_lazy("Labels to decide"),
-                "icon": "gavel",
-                "link": reverse_lazy(TO_DECIDE),
-                "permission": "labels.admin.to_decide.is_decision_needed",
-                "badge": "labels.admin.to_decide.undecided_count",
-                "badge_variant": "warning",
-            },
-            {
-                "title": gettext_lazy("Lists of numbers"),
-                "icon": "checklist",
-                "link": reverse_lazy("staff-list"),
-                "permission": "config.desk.lists.may_check",
-            },
+            page(gettext_lazy("Labels to decide"), "gavel", TO_DECIDE, "labels.admin.to_decide.is_decision_needed")
+            | {"badge": "labels.admin.to_decide.undecided_count", "badge_variant": "warning"},
+            page(gettext_lazy("Lists of numbers"), "checklist", "staff-list", "config.desk.lists.may_check"),
             item(gettext_lazy("Deposit slips"), "receipt_long", "labels", "depositslip"),
-            {
-                "title": gettext_lazy("Figures for finance"),
-                "icon": "bar_chart",
-                "link": reverse_lazy("admin:labels_labelfigure_changelist"),
-                "permission": "labels.admin.finance.are_figures_allowed",
-            },
-            {
-                "title": gettext_lazy("Erase or export a customer"),
-                "icon": "person_remove",
-                "link": reverse_lazy("staff-customers"),
-                "permission": "config.desk.customers.may_export",
-            },
+            page(gettext_lazy("Figures for finance"), "bar_chart", FINANCE, "labels.admin.finance.are_figures_allowed"),
+            page(
+                gettext_lazy("Erase or export a customer"),
+                "person_remove",
+                "staff-customers",
+                "config.desk.customers.may_export",
+            ),
             item(gettext_lazy("Unlisted codes"), "help_center", "parcels", "unlistedeventcode"),
             item(gettext_lazy("Shops"), "storefront", "shops", "shop"),
             item(gettext_lazy("Access tokens"), "key", "shops", "accesstoken"),
