@@ -1,31 +1,26 @@
 """Spans: the steps of an order, for a tracer that is set where tracing is on (config.ops.tracing)."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 from carriers.client import Call
 
-Label = TypeVar("Label")
-P = ParamSpec("P")
-T = TypeVar("T")
+Step = TypeVar("Step", bound=Callable[..., Any])
 tracer: Any = None  # an `OrderTracer`
 
 
-def step(
-    name: str,
-) -> Callable[[Callable[Concatenate[Label, P], T]], Callable[Concatenate[Label, P], T]]:
+def step(name: str) -> Callable[[Step], Step]:
     """Make each call of a function, whose first argument is a label, a span; without a tracer it is only the call."""
 
-    def decorate(function: Callable[Concatenate[Label, P], T]) -> Callable[Concatenate[Label, P], T]:
+    def decorate(function: Step) -> Step:
         @wraps(function)
-        def stepped(label: Label, /, *args: P.args, **kwargs: P.kwargs) -> T:
-            if tracer is None:
-                return function(label, *args, **kwargs)
-            with tracer.step(name, label):
+        def stepped(label: Any, /, *args: Any, **kwargs: Any) -> Any:
+            with tracer.step(name, label) if tracer else nullcontext():
                 return function(label, *args, **kwargs)
 
-        return stepped
+        return cast("Step", stepped)
 
     return decorate
 
