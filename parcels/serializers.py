@@ -2,6 +2,8 @@
 
 # ruff: noqa: N815 - the public names are camelCase
 
+from collections.abc import Callable
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -27,16 +29,12 @@ MIN_TIME_MS = 946_684_800_000  # the year 2000; a time of today in seconds is be
 MAX_TIME_MS = 253_402_300_799_999  # the end of the year 9999
 
 
-def nullable(field: type[Any], **options: Any) -> Any:
+TimeField = partial(IntegerField, min_value=MIN_TIME_MS, max_value=MAX_TIME_MS)  # Unix time in milliseconds
+
+
+def nullable(field: Callable[..., Any], **options: Any) -> Any:
     """Declare a field that may be null, and is null when left out."""
     return field(allow_null=True, default=None, **options)
-
-
-class TimeField(IntegerField):
-    """Unix time in milliseconds."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(min_value=MIN_TIME_MS, max_value=MAX_TIME_MS, **options)
 
 
 class KeyStringField(StringField):
