@@ -36,10 +36,6 @@ Line = tuple[int, bytes]
 Values = dict[str, Any]  # of a parcel's row
 
 
-class BadLineError(Exception):
-    """A line that cannot be imported; its text names the invalid field."""
-
-
 class NothingImportedError(Exception):
     """A strict import met bad lines and changed nothing."""
 
@@ -90,25 +86,17 @@ class ParcelImport:
             if not line.strip():
                 continue
             try:
-                yield number, self.parse(line)
-            except BadLineError as error:
-                self.refuse(number, str(error))
+                values = valid(parsed(line))
+            except orjson.JSONDecodeError as error:
+                self.refuse(number, f"is not valid JSON: {error.msg}, at column {error.colno}.")
+            except ValidationError as error:
+                self.refuse(number, describe_faults(error.detail))
+            else:
+                yield number, values
 
     def refuse(self, number: int, reason: str) -> None:
         self.bad += 1
         self.report(number, reason)
-
-    @staticmethod
-    def parse(line: bytes) -> Values:
-        """Return the values of a line's parcel; raise BadLineError."""
-        if len(line) > MAX_LINE_BYTES:
-            raise BadLineError(f"is longer than {MAX_LINE_BYTES} bytes.")
-        try:
-            return valid(parsed(line))
-        except orjson.JSONDecodeError as error:
-            raise BadLineError(f"is not valid JSON: {error.msg}, at column {error.colno}.") from None
-        except ValidationError as error:
-            raise BadLineError(describe_faults(error.detail)) from None
 
     def import_batch(self, batch: list[tuple[int, Values]]) -> None:
         """Write a batch; an id that another shop owns, or has taken meanwhile, is a bad line."""
@@ -141,14 +129,16 @@ def without_collector() -> Iterator[None]:
 
 
 def parsed(line: bytes) -> Any:
-    """Parse strict JSON, with all digits of an integer; raise orjson.JSONDecodeError or BadLineError."""
+    """Parse strict JSON, with all digits of an integer; raise orjson.JSONDecodeError or ValidationError."""
+    if len(line) > MAX_LINE_BYTES:
+        raise ValidationError(f"is longer than {MAX_LINE_BYTES} bytes.")
     value = orjson.loads(line)
     if LONG_NUMBER not in line.translate(ZEROS):
         return value
     try:
         return json.loads(line)
     except RecursionError:
-        raise BadLineError("is nested too deeply.") from None
+        raise ValidationError("is nested too deeply.") from None
 
 
 def valid(data: Any) -> Values:
