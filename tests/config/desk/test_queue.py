@@ -12,7 +12,8 @@ from django.utils import timezone
 from labels.models import ShippingLabel
 from parcels.figures.counting import recount
 from parcels.models import Parcel, TrackingNumber
-from shops.models import CarrierContract, Shop
+from shops.contracts.models import CarrierContract
+from shops.models import Shop
 from shops.staff import days
 from shops.staff.audit.models import AuditEntry
 from shops.staff.panels import Row

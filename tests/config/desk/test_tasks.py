@@ -16,7 +16,8 @@ from pypdf import PdfReader
 from labels.figures.counting import recount
 from labels.models import LabelState, ShippingLabel
 from parcels.models import Parcel
-from shops.models import CarrierContract, Shop
+from shops.contracts.models import CarrierContract
+from shops.models import Shop
 from shops.webhooks import endpoints
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 from tests.labels.factories import ContractFactory, LabelFactory, publish
