@@ -18,6 +18,7 @@ from shops.staff.worded import fault
 
 KEEP = gettext_lazy("Kept encrypted and never shown. Empty: the one that is stored stays.")
 PARTS = {"code": "carrier_code", "service": "service", "as": "as_code"}  # of the form, and of what is stored
+Typed = dict[str, dict[str, str]]  # the codes of each product as they are stored, empty for the catalogue's
 
 
 class ProductsWidget(forms.Widget):
@@ -31,10 +32,9 @@ class ProductsWidget(forms.Widget):
         groups = [(carrier, CARRIERS[carrier].has_services, rows(carrier, chosen)) for carrier in self.carriers]
         return super().get_context(name, value, attrs) | {"groups": groups, "is_one": len(groups) == 1}
 
-    def value_from_datadict(self, data: Any, files: Any, name: str) -> dict[str, tuple[str, ...]]:
-        """Return code, service and `as` by ticked product, as typed."""
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> Typed:
         return {
-            product: tuple(data.get(f"{name}-{product}-{part}", "").strip() for part in PARTS)
+            product: {stored: data.get(f"{name}-{product}-{part}", "").strip() for part, stored in PARTS.items()}
             for product in data.getlist(name)
         }
 
@@ -54,26 +54,20 @@ class ProductsField(forms.Field):
         return entered(initial) != entered(data)
 
 
-def entered(value: Any) -> dict[str, tuple[str, ...]]:
-    """Return code, service and `as` by product, of what is stored or typed."""
-    return {product: texts(own) for product, own in (value or {}).items()}
+def entered(value: Mapping[str, Any] | None) -> Typed:
+    """Return what is stored or typed in full: none of its codes, and none of `as`, is stored as nothing."""
+    products = (value or {}).items()
+    return {product: {name: (own or {}).get(name, "") for name in PARTS.values()} for product, own in products}
 
 
-def texts(own: Any) -> tuple[str, ...]:
-    """Return the codes that a contract has for a product, empty for the catalogue's."""
-    if isinstance(own, Mapping):
-        return tuple(own.get(name, "") for name in PARTS.values())
-    return own or ("",) * len(PARTS)
-
-
-def rows(carrier: str, chosen: Mapping[str, tuple[str, ...]]) -> list[dict[str, Any]]:
+def rows(carrier: str, chosen: Typed) -> list[dict[str, Any]]:
     return [
         {
             "code": product.code,
             "meaning": gettext(product.meaning),
             "usual": ", ".join(dict.fromkeys(route.carrier_code for route in product.routes)),
             "is_chosen": product.code in chosen,
-            "own": dict(zip(PARTS, chosen.get(product.code) or texts(None), strict=True)),
+            "own": {part: chosen.get(product.code, {}).get(stored, "") for part, stored in PARTS.items()},
         }
         for product in PRODUCTS.values()
         if product.carrier == carrier
@@ -187,14 +181,14 @@ class ContractForm(forms.ModelForm[CarrierContract]):
             self.add_error(name, capfirst(text))
 
 
-def checked_products(carrier: str, typed: dict[str, tuple[str, ...]]) -> dict[str, terms.Override | None]:
+def checked_products(carrier: str, typed: Typed) -> dict[str, terms.Override | None]:
     """Return the products as a contract stores them; raise TermsError."""
     if not typed:
         raise terms.TermsError("products", gettext("choose at least one product"))
     products = {}
     for code, own in typed.items():
         try:
-            products[code] = terms.checked_product(carrier, code, *own)
+            products[code] = terms.checked_product(carrier, code, *own.values())
         except terms.TermsError as error:
             raise terms.TermsError("products", f"{code}: {error}") from None
     return products
