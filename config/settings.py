@@ -232,29 +232,23 @@ STORAGES = {
 # --- Days that `apply_retention` keeps data; None is for ever ---
 
 
-def days_kept(name: str) -> int | None:
+KEEP_SUGGESTED_DAYS: dict[str, int] = {}  # what most would choose, of the settings that nobody has decided
+
+
+def days_kept(name: str, suggested: int) -> int | None:
     """Read a setting of days; `never` removes nothing, as does leaving it unset, which is warned of."""
+    if name not in os.environ:
+        KEEP_SUGGESTED_DAYS[name] = suggested
     if env.str(name, "") == "never":
         return None
     return env.int(name, None, validate=validators.whole_days)
 
 
-KEEP_PARCELS_DAYS = days_kept("KEEP_PARCELS_DAYS")
-KEEP_LABEL_ADDRESSES_DAYS = days_kept("KEEP_LABEL_ADDRESSES_DAYS")
-KEEP_LABEL_PDFS_DAYS = days_kept("KEEP_LABEL_PDFS_DAYS")
-KEEP_TOKENS_DAYS = days_kept("KEEP_TOKENS_DAYS")
+KEEP_PARCELS_DAYS = days_kept("KEEP_PARCELS_DAYS", 400)
+KEEP_LABEL_ADDRESSES_DAYS = days_kept("KEEP_LABEL_ADDRESSES_DAYS", 400)
+KEEP_LABEL_PDFS_DAYS = days_kept("KEEP_LABEL_PDFS_DAYS", 400)
+KEEP_TOKENS_DAYS = days_kept("KEEP_TOKENS_DAYS", 90)
 KEEP_AUDIT_DAYS = env.int("KEEP_AUDIT_DAYS", 400, validate=validators.audit_days)
-# What most would choose, of the settings that nobody has decided.
-KEEP_SUGGESTED_DAYS = {
-    name: days
-    for name, days in {
-        "KEEP_PARCELS_DAYS": 400,
-        "KEEP_LABEL_ADDRESSES_DAYS": 400,
-        "KEEP_LABEL_PDFS_DAYS": 400,
-        "KEEP_TOKENS_DAYS": 90,
-    }.items()
-    if name not in os.environ
-}
 
 # --- Serving ---
 
