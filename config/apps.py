@@ -29,16 +29,12 @@ def first_look_defaults(app_configs: Any, **kwargs: Any) -> list[checks.CheckMes
     """List defaults that are allowed and rarely wanted; `serve` logs them as warnings, `check` shows them."""
     if settings.DEBUG:
         return []
-    messages: list[checks.CheckMessage] = []
+    found: list[tuple[str, str]] = []
     if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
-        messages.append(
-            checks.Info("DATABASE_URL is SQLite, which serves one machine: set PostgreSQL.", id="config.I001")
-        )
+        found.append(("config.I001", "DATABASE_URL is SQLite, which serves one machine: set PostgreSQL."))
     if not settings.REDIS_URL:
-        messages.append(
-            checks.Info("REDIS_URL is not set: each process counts the rate limit for itself.", id="config.I002")
-        )
+        found.append(("config.I002", "REDIS_URL is not set: each process counts the rate limit for itself."))
     for name, days in settings.KEEP_SUGGESTED_DAYS.items():
         text = f"{name} is not set, so nothing is removed: {days} suits most, `never` keeps it for ever."
-        messages.append(checks.Info(text, id="config.I003"))
-    return messages
+        found.append(("config.I003", text))
+    return [checks.Info(text, id=name) for name, text in found]

@@ -48,16 +48,11 @@ def readyz(request: HttpRequest) -> HttpResponse:
     runs = {name: check.start() for name, check in checks().items()}
     wait(runs.values(), timeout=DEADLINE_S)
     states = states_of(runs)
-    states |= circuit_breakers()
-    is_ready = any(states[name] == OK for name in databases().values())
-    if not is_ready:
-        return answer(HTTPStatus.SERVICE_UNAVAILABLE, shown("not ready", states))
+    found = {"version": settings.VERSION, "checks": states | circuit_breakers()}
+    if not any(states[name] == OK for name in databases().values()):
+        return answer(HTTPStatus.SERVICE_UNAVAILABLE, {"status": "not ready"} | found)
     is_degraded = states["clock"] == OFF or states["credentials"] == UNREADABLE
-    return answer(HTTPStatus.OK, shown("degraded" if is_degraded else OK, states))
-
-
-def shown(status: str, states: dict[str, str]) -> dict[str, object]:
-    return {"status": status, "version": settings.VERSION, "checks": states}
+    return answer(HTTPStatus.OK, {"status": "degraded" if is_degraded else OK} | found)
 
 
 def answer(status: HTTPStatus, body: dict[str, object]) -> HttpResponse:

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -120,15 +121,9 @@ def preload() -> None:
 
 def guard_forks() -> None:
     """Keep a signal that comes to a worker before its first step: Python drops it there, and the worker hung."""
-    os.register_at_fork(before=hold_signals, after_in_parent=release_signals, after_in_child=reset_signals)
-
-
-def hold_signals() -> None:
-    signal.pthread_sigmask(signal.SIG_BLOCK, END_SIGNALS)
-
-
-def release_signals() -> None:
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
+    hold = partial(signal.pthread_sigmask, signal.SIG_BLOCK, END_SIGNALS)
+    release = partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, END_SIGNALS)
+    os.register_at_fork(before=hold, after_in_parent=release, after_in_child=reset_signals)
 
 
 def reset_signals() -> None:
@@ -138,7 +133,7 @@ def reset_signals() -> None:
     """
     for number in END_SIGNALS:
         signal.signal(number, signal.SIG_DFL)
-    release_signals()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
