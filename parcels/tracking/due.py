@@ -49,17 +49,13 @@ def take(carrier_code: str, count: int, *, is_test: bool, without: str = "") -> 
             narrow = rows.only("number", "shop", "failures", "parcel__id")
             return list(narrow.select_for_update(of=("self", "parcel"), skip_locked=True)[:share])
 
-        shops = shops_with_due(carrier_code, now, count, is_test=is_test, without=without)
-        taken = [row for _, rows in share_out(shops, count, first) for row in rows]
+        has_due = Exists(due(carrier_code, now).filter(shop=OuterRef("pk")))
+        # By chance: none waits for another's backlog.
+        shops = Shop.objects.filter(has_due, is_test=is_test).exclude(pk=without).order_by("?")
+        own = list(shops.values_list("pk", flat=True)[:count])
+        taken = [row for _, rows in share_out(own, count, first) for row in rows]
         numbers_of([row.pk for row in taken]).update(leased_until=now + lease(carrier_code))
     return taken
-
-
-def shops_with_due(carrier_code: str, now: datetime, count: int, *, is_test: bool, without: str) -> list[str]:
-    """Return so many shops of a mode with something due, chosen by chance: none waits for another's backlog."""
-    has_due = Exists(due(carrier_code, now).filter(shop=OuterRef("pk")))
-    shops = Shop.objects.filter(has_due, is_test=is_test).exclude(pk=without).order_by("?")
-    return list(shops.values_list("pk", flat=True)[:count])
 
 
 def due(carrier_code: str, now: datetime) -> QuerySet[TrackingNumber]:
