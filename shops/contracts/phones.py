@@ -63,12 +63,9 @@ def valid(text: str, country_code: str | None) -> PhoneNumber | None:
 
 
 def parsed(text: str, country_code: str | None) -> PhoneNumber | None:
+    """Read a number, with spaces for any kind of space, dash or invisible character; None where it is none."""
+    plain = [" " if unicodedata.category(char) in SEPARATORS or char in OTHER_DASHES else char for char in text]
     try:
-        return phonenumbers.parse(plain(text), country_code)
+        return phonenumbers.parse("".join(plain), country_code)
     except phonenumbers.NumberParseException:
         return None
-
-
-def plain(text: str) -> str:
-    """Write spaces for any kind of space, dash or invisible character."""
-    return "".join([" " if unicodedata.category(char) in SEPARATORS or char in OTHER_DASHES else char for char in text])

@@ -49,17 +49,13 @@ class Layout(NamedTuple):
 @cache
 def layout(model: type[Model], names: tuple[str, ...] = ()) -> Layout:
     """Return the layout of the named fields, or of all that are written."""
-    own: list[Any] = [field for field in model._meta.concrete_fields if is_written(field)]
-    fields = [field for field in own if not names or field.name in names]
+    # Others have no value of the row's: they are the database's own.
+    own = (field for field in model._meta.concrete_fields if not (field.generated or isinstance(field, AutoField)))
+    fields: list[Any] = [field for field in own if not names or field.name in names]
     json = [place for place, field in enumerate(fields) if is_json_text(field)]
     prepared = [(at, preparation(field)) for at, field in enumerate(fields) if not (at in json or is_plain(field))]
     columns, values = tuple(field.column for field in fields), attrgetter(*(field.attname for field in fields))
     return Layout(columns, values, json, prepared)
-
-
-def is_written(field: Any) -> bool:
-    """Tell if a column has a value of the row's; others are the database's own."""
-    return not (field.generated or isinstance(field, AutoField))
 
 
 def is_plain(field: Any) -> bool:

@@ -53,7 +53,9 @@ class Command(base.BaseCommand):
             with acting(Actor(operator()[:MAX_NAME], Channel.COMMAND)):
                 return super().execute(*args, **options)
         except DatabaseError as error:
-            if not is_the_databases(error):
+            # Others are faults of ours. SQLite's of a file that is no database, or is damaged, is of the class itself.
+            is_unusable = isinstance(error, OperationalError | ProgrammingError) or type(error) is DatabaseError
+            if not is_unusable and not is_read_only(error):
                 raise
             raise base.CommandError(f"the database can't be used: {describe(error)}") from error
 
@@ -100,12 +102,6 @@ def operator() -> str:
         return name.encode(errors="replace").decode()  # a system's name may be no UTF-8
     except (KeyError, OSError):  # a container's user may have no name
         return f"uid {os.getuid()}"
-
-
-def is_the_databases(error: DatabaseError) -> bool:
-    """Tell a database that can't be used from faults of ours."""
-    # SQLite's of a file that is no database, or is damaged, is of the class itself.
-    return isinstance(error, OperationalError | ProgrammingError) or type(error) is DatabaseError or is_read_only(error)
 
 
 def describe(error: Exception) -> str:

@@ -29,10 +29,6 @@ def member(name: str) -> Callable[[dict[str, Any]], str]:
     return lambda value: str(value.get(name) or "")
 
 
-def joined(values: Sequence[str]) -> str:
-    return " ".join(values)
-
-
 @dataclass(frozen=True)
 class Column:
     """A column of an export: its title, the field that it is made from, and how."""
@@ -52,7 +48,7 @@ class Column:
 # The cells of tables, by their names: a value as it is, a list, how long it is, or a member of an address.
 CELLS: Final[dict[str, Callable[[Any], Cell]]] = {
     "": lambda value: value,
-    "joined": joined,
+    "joined": " ".join,
     "count": len,
     **{name: member(name) for name in ("zip", "city", "countryCode")},
 }

@@ -70,8 +70,11 @@ class Command(base.Command):
             raise CommandError(f"CARRIER: must be one of {', '.join(CARRIERS)}")
         has_credentials = check_credentials(shop, options)
         products = read_products(options)
+        given = {field: options[field] for field in (*TERMS, "label_format")}
         try:
-            values = read_terms(options) | {"products": products}
+            name = terms.checked_name(options["carrier"], given["commercial_name"])
+            values = given | terms.checked_customs(options["carrier"], given)
+            values |= {"commercial_name": name, "products": products}
             terms.check_accounts(options["carrier"], values)
             secret, pickup_secret = read_secrets(options) if has_credentials else (terms.SANDBOX_SECRET, {})
             for each in filter(None, (secret, pickup_secret)):
@@ -125,13 +128,6 @@ def read_products(options: dict[str, Any]) -> dict[str, terms.Override | None]:
         except terms.TermsError as error:
             raise CommandError(f"--product {text!r}: {error}") from None
     return products
-
-
-def read_terms(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the contract's fields but for its products and its secret; raise TermsError."""
-    given = {field: options[field] for field in (*TERMS, "label_format")}
-    name = terms.checked_name(options["carrier"], given["commercial_name"])
-    return given | {"commercial_name": name} | terms.checked_customs(options["carrier"], given)
 
 
 def read_secrets(options: dict[str, Any]) -> tuple[accounts.Secret, accounts.Secret]:
