@@ -1,7 +1,6 @@
 """Spans: the steps of an order, for a tracer that is set where tracing is on (config.ops.tracing)."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -17,7 +16,9 @@ def step(name: str) -> Callable[[Step], Step]:
     def decorate(function: Step) -> Step:
         @wraps(function)
         def stepped(label: Any, /, *args: Any, **kwargs: Any) -> Any:
-            with tracer.step(name, label) if tracer else nullcontext():
+            if tracer is None:
+                return function(label, *args, **kwargs)
+            with tracer.step(name, label):
                 return function(label, *args, **kwargs)
 
         return cast("Step", stepped)
