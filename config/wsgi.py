@@ -20,18 +20,12 @@ application = FastPath(Handler())
 DatabaseWrapper.is_serving = True  # requests wait for the database with a timeout
 
 
-def relieve_garbage_collector() -> None:
-    """Exclude loaded code from garbage collection, and collect less often.
-
-    A search for 50 parcels makes thousands of objects, none of them in a cycle: with Python's defaults the collector
-    takes a quarter of its CPU time, and a tenth of a look-up's. It would also write to the memory that workers share.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
-
-
 for message in first_look_defaults(None):
     logging.getLogger("service.start").warning(message.msg)
 traffic.start()
-relieve_garbage_collector()
+# Loaded code is left out of garbage collection, which is done less often: a search for 50 parcels makes thousands of
+# objects, none of them in a cycle. With Python's defaults the collector takes a quarter of its CPU time, and a tenth of
+# a look-up's. It would also write to the memory that workers share.
+gc.collect()
+gc.freeze()
+gc.set_threshold(20_000, 20, 50)

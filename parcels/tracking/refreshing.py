@@ -150,10 +150,16 @@ class Refresh:
         connection.close()
         askable = [number for number in numbers if number.shop_id in contracts.credentials]
         asked = list(self.ask_all(askable, contracts))
-        done = save_answers(asked, contracts, is_test=self.is_test)
+        done = record_batch([each for each in asked if each.answer is not None], is_test=self.is_test)
+        for each in asked:
+            if each.outcome is Outcome.UNAVAILABLE:
+                due.back_off(each.number, each.outcome)
+            elif each.outcome is Outcome.CREDENTIALS_REJECTED:
+                contracts.refuse(each.number.shop_id)
+            if not self.is_test:
+                metrics.ASKED.labels(self.tracker.name, each.outcome).inc()
+        done |= {each.number.id for each in asked if each.answer is None}
         due.release({number.id for number in askable} - done)
-        for each in asked if not self.is_test else ():
-            metrics.ASKED.labels(self.tracker.name, each.outcome).inc()
         return [each.outcome for each in asked]
 
     def ask_all(self, numbers: Iterable[TrackingNumber], contracts: Contracts) -> Iterator[Asked]:
@@ -201,17 +207,6 @@ class Refresh:
                 if answer is None or answer.is_known:
                     return answer
         return None
-
-
-def save_answers(asked: Sequence[Asked], contracts: Contracts, *, is_test: bool) -> set[int]:
-    """Record the answers of a batch, and put off what failed; return the ids of the numbers that are done with."""
-    done = record_batch([each for each in asked if each.answer is not None], is_test=is_test)
-    for each in asked:
-        if each.outcome is Outcome.UNAVAILABLE:
-            due.back_off(each.number, each.outcome)
-        elif each.outcome is Outcome.CREDENTIALS_REJECTED:
-            contracts.refuse(each.number.shop_id)
-    return done | {each.number.id for each in asked if each.answer is None}
 
 
 def record_batch(answered: Sequence[Asked], *, is_test: bool) -> set[int]:

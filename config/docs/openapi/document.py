@@ -59,8 +59,9 @@ def generate() -> Json:
         "enum": list(CODES),
         "description": "\n".join(f"* {entry.explanation}" for entry in CODES.values()),
     }
-    components, told = kept["components"] | {"schemas": made}, webhooks(source()["webhook"])
-    return kept | {"info": kept["info"] | version, "paths": paths, "components": components, "webhooks": told}
+    components, shared = kept["components"] | {"schemas": made}, source()["webhook"]  # what is the same for all types
+    webhooks = {name: {"post": told(name, event_type, shared)} for name, event_type in EVENT_TYPES.items()}
+    return kept | {"info": kept["info"] | version, "paths": paths, "components": components, "webhooks": webhooks}
 
 
 def operations(path: Json) -> Iterator[tuple[str, Json]]:
@@ -126,14 +127,16 @@ def headers(operation: Json, status: int) -> Json:
 # --- The requests to a shop's endpoint ---
 
 
-def webhooks(shared: Json) -> dict[str, Json]:
-    """Return the request of each type; `shared` is what is the same for all."""
-    return {name: {"post": told(name, event_type, shared)} for name, event_type in EVENT_TYPES.items()}
-
-
 def told(name: str, event_type: EventType, shared: Json) -> Json:
     kind = {"type": "string", "const": name, "description": "The type of the event.", "examples": [name]}
-    fields = {"type": kind, "timestamp": shared["timestamp"], "data": data(event_type)}
+    data = {
+        "type": "object",
+        "description": "What the event tells. Further fields may be added.",
+        "properties": {field: described(facts) for field, facts in event_type.fields.items()},
+        "required": list(event_type.fields),
+        "examples": [{field: facts.example for field, facts in event_type.fields.items()}],
+    }
+    fields = {"type": kind, "timestamp": shared["timestamp"], "data": data}
     body = {"type": "object", "properties": fields, "required": list(fields)}
     return {
         "operationId": name.replace(".", "_"),
@@ -144,16 +147,6 @@ def told(name: str, event_type: EventType, shared: Json) -> Json:
         "parameters": shared["parameters"],
         "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
         "responses": shared["responses"],
-    }
-
-
-def data(event_type: EventType) -> Json:
-    return {
-        "type": "object",
-        "description": "What the event tells. Further fields may be added.",
-        "properties": {name: described(field) for name, field in event_type.fields.items()},
-        "required": list(event_type.fields),
-        "examples": [{name: field.example for name, field in event_type.fields.items()}],
     }
 
 
