@@ -48,11 +48,11 @@ def readyz(request: HttpRequest) -> HttpResponse:
     runs = {name: check.start() for name, check in checks().items()}
     wait(runs.values(), timeout=DEADLINE_S)
     states = states_of(runs)
-    found = {"version": settings.VERSION, "checks": states | circuit_breakers()}
+    found: dict[str, object] = {"version": settings.VERSION, "checks": states | circuit_breakers()}
     if not any(states[name] == OK for name in databases().values()):
-        return answer(HTTPStatus.SERVICE_UNAVAILABLE, {"status": "not ready"} | found)
+        return answer(HTTPStatus.SERVICE_UNAVAILABLE, {"status": "not ready", **found})
     is_degraded = states["clock"] == OFF or states["credentials"] == UNREADABLE
-    return answer(HTTPStatus.OK, {"status": "degraded" if is_degraded else OK} | found)
+    return answer(HTTPStatus.OK, {"status": "degraded" if is_degraded else OK, **found})
 
 
 def answer(status: HTTPStatus, body: dict[str, object]) -> HttpResponse:
