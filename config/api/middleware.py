@@ -39,18 +39,23 @@ class RequestMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         begun = request.META.get(request_record.BEGUN)
         started_at, request_id = begun or (time.perf_counter(), request_record.begin())
-        response = self.response_to(request)
+        response: HttpResponse
+        if request.path_info.startswith(PREFIXES):
+            response = self.api_response(request)
+        elif request.path_info in settings.HEALTH_PATHS:
+            response = self.view_response(request)
+        else:
+            response = self.page(request)
         response.headers["X-Request-Id"] = request_id
         if bodies.is_unread(request):
             response.headers["Connection"] = "close"
-        record(request, response, time.perf_counter() - started_at)
-        return response
-
-    def response_to(self, request: HttpRequest) -> HttpResponse:
-        if request.path_info.startswith(PREFIXES):
-            return self.api_response(request)
-        is_probe = request.path_info in settings.HEALTH_PATHS
-        response: HttpResponse = self.view_response(request) if is_probe else self.page(request)
+        request_record.record(
+            route=request.resolver_match.view_name if request.resolver_match else None,
+            method=request.method if request.method in METHODS else "other",
+            status=response.status_code,
+            shop_id=getattr(request, "shop_id", None),
+            duration_s=time.perf_counter() - started_at,
+        )
         return response
 
     def api_response(self, request: HttpRequest) -> HttpResponse:
@@ -82,18 +87,6 @@ def call_view(request: HttpRequest) -> HttpResponse:
     match = request.resolver_match = resolve(request.path_info)
     response: HttpResponse = match.func(request, *match.args, **match.kwargs)
     return response.render() if isinstance(response, SimpleTemplateResponse) else response
-
-
-def record(request: HttpRequest, response: HttpResponse, duration_s: float) -> None:
-    """Record a request; an unknown method is "other"."""
-    match = request.resolver_match
-    request_record.record(
-        route=match.view_name if match else None,
-        method=request.method if request.method in METHODS else "other",
-        status=response.status_code,
-        shop_id=getattr(request, "shop_id", None),
-        duration_s=duration_s,
-    )
 
 
 class Pages:
