@@ -16,10 +16,7 @@ def add_figures(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]
     panels = [panel for part in queue.PARTS for panel in part.panels(request)]
     by_kind = {kind: [panel for panel in panels if isinstance(panel, kind)] for kind in (Tile, Chart, Table)}
     beside = [panel for panel in (queue.yesterday(request), *by_kind[Table]) if panel]
-    shown = {"tiles": by_kind[Tile], "panels": by_kind[Chart], "beside": beside}
-    return context | shown | queue.context(request) | morning.choice(request) | age(request)
-
-
-def age(request: HttpRequest) -> dict[str, Any]:
-    kinds = [kind for kind, model in KINDS.items() if may_view(request, *model)]
-    return {"is_counted": True, **age_of(*kinds)} if kinds else {}
+    shown: dict[str, Any] = {"tiles": by_kind[Tile], "panels": by_kind[Chart], "beside": beside}
+    if counted := [kind for kind, model in KINDS.items() if may_view(request, *model)]:
+        shown |= {"is_counted": True, **age_of(*counted)}
+    return context | shown | queue.context(request) | morning.choice(request)

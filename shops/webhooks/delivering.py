@@ -97,7 +97,11 @@ def record(outcomes: Iterable[Outcome]) -> None:
         release_next(own, now)
         record_health(at_current_urls(own), now)
     for outcome in own:
-        announce(outcome)
+        ATTEMPTS.labels(outcome.reason or DELIVERED).observe(outcome.duration_s)
+        if outcome.reason:
+            facts = {"endpoint": outcome.claim.endpoint.id, "message_id": outcome.claim.delivery.event_id}
+            facts |= {"reason": outcome.reason, "http_status": str(outcome.status or "")}
+            logger.warning("webhook not delivered", extra=facts)
 
 
 def end_attempt(row: WebhookDelivery, outcome: Outcome, now: datetime) -> None:
@@ -155,11 +159,3 @@ def record_health(outcomes: Sequence[Outcome], now: datetime) -> None:
             endpoints.disable(row.id, f"it answered {GONE}")
         elif row.id not in working and row.failing_since and row.failing_since < failed_all_since:
             endpoints.disable(row.id, f"nothing but failures for {endpoints.DISABLED_AFTER.days} days")
-
-
-def announce(outcome: Outcome) -> None:
-    ATTEMPTS.labels(outcome.reason or DELIVERED).observe(outcome.duration_s)
-    if outcome.reason:
-        facts = {"endpoint": outcome.claim.endpoint.id, "message_id": outcome.claim.delivery.event_id}
-        facts |= {"reason": outcome.reason, "http_status": str(outcome.status or "")}
-        logger.warning("webhook not delivered", extra=facts)
