@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from carriers.tracking import Status, TrackingEvent
 from parcels.tracking.events import CarrierEvent, union
-from parcels.tracking.shop_report import Report
 from parcels.tracking.timeline import Timeline, derive
 
 PARIS = ZoneInfo("Europe/Paris")
@@ -65,6 +64,18 @@ def shop_timeline(random: Random) -> Timeline:
 
 
 @dataclass(frozen=True)
+class Report:
+    """The timeline as one import gave it."""
+
+    timeline: Timeline
+    imported_at: int
+
+    @property
+    def order(self) -> tuple[int, int]:
+        return self.timeline.as_of, self.imported_at
+
+
+@dataclass(frozen=True)
 class News:
     """An answer of the carrier, or an import."""
 
@@ -92,7 +103,7 @@ class Row:
 
     def take(self, news: News) -> "Row":
         self.events = union(self.events, map(CarrierEvent.reported, news.events))
-        if news.report and (self.report is None or news.report.outdates(self.report)):
+        if news.report and (self.report is None or news.report.order >= self.report.order):
             self.report = news.report
         return self
 

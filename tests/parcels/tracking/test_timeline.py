@@ -1,18 +1,19 @@
 """The timeline of a parcel: the same reports and events give the same, and each rule by an example."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from carriers.tracking import Status
+from parcels.models import Parcel
 from parcels.tracking.events import MAX_EVENTS, CarrierEvent, union
-from parcels.tracking.shop_report import Report
+from parcels.tracking.shop_report import merge_with_stored
 from parcels.tracking.steps import FINAL, has_moved
-from parcels.tracking.timeline import Timeline, derive
+from parcels.tracking.timeline import Timeline, derive, set_timeline
 from tests.parcels.tracking.histories import News, histories, in_other_batches, told
 
 S = Status
@@ -279,13 +280,29 @@ def test_the_carriers_expected_delivery_replaces_the_shops() -> None:
     assert told == {"exactDeliveryDay": 7, "minimumDeliveryDate": 7, "maximumDeliveryDate": 9}
 
 
-def test_the_newest_report_speaks_for_the_shop_and_of_equal_ones_the_later() -> None:
-    old, new = Report(reported(S.IN_TRANSIT, 1), imported_at=9), Report(reported(S.DELIVERED, 2), imported_at=1)
-    assert new.outdates(old)
-    assert not old.outdates(new)
-    corrected = replace(new, imported_at=2)
-    assert corrected.outdates(new)
-    assert not new.outdates(corrected)
+def imported(status: Status, at: int, day: int) -> Parcel:
+    """Make a parcel as an import of a day gives it."""
+    parcel = Parcel(imported_at=datetime(2026, 11, day, tzinfo=UTC), updated_at=at)
+    set_timeline(parcel, reported(status, at))
+    return parcel
+
+
+@pytest.mark.parametrize(
+    ("stored", "new", "shown"),
+    [
+        ((S.IN_TRANSIT, 1, 9), (S.DELIVERED, 2, 1), S.DELIVERED),
+        ((S.DELIVERED, 2, 1), (S.IN_TRANSIT, 1, 9), S.DELIVERED),
+        ((S.DELIVERED, 2, 1), (S.EXCEPTION, 2, 2), S.EXCEPTION),
+        ((S.EXCEPTION, 2, 2), (S.DELIVERED, 2, 1), S.EXCEPTION),
+        ((S.DELIVERED, 2, 1), (S.EXCEPTION, 2, 1), S.EXCEPTION),
+    ],
+)
+def test_the_newest_report_speaks_for_the_shop_and_of_equal_ones_the_later(
+    stored: tuple[Status, int, int], new: tuple[Status, int, int], shown: Status
+) -> None:
+    parcel = imported(*new)
+    merge_with_stored(parcel, imported(*stored))
+    assert parcel.last_status == shown
 
 
 def test_a_parcel_that_was_only_announced_has_not_moved() -> None:
