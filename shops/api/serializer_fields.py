@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 from decimal import Decimal
+from types import NoneType
 from typing import Any
 
 import orjson
@@ -12,6 +13,16 @@ from rest_framework import serializers
 from shops.api.field_faults import REQUIRED, WHOLE, Fault, add_fault, name_near_fields
 
 MAX_SAFE_INTEGER = 2**53 - 1  # beyond it, readers that store numbers as doubles (JavaScript) lose digits
+# Of JSON's types, by those that a parser returns.
+NAMES: dict[type, str] = {
+    str: "a string",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a number",
+    list: "an array",
+    dict: "an object",
+    NoneType: "null",
+}
 MESSAGES: dict[str, Any] = {
     "required": REQUIRED,
     "null": "must not be null.",
@@ -21,7 +32,6 @@ MESSAGES: dict[str, Any] = {
 class StrictField(serializers.Field[Any, Any, Any, Any]):
     """A field that accepts only the Python types that a JSON parser returns for its JSON type."""
 
-    json_type = "a value"
     python_types: tuple[type, ...] = (object,)
     default_error_messages = MESSAGES
 
@@ -31,13 +41,12 @@ class StrictField(serializers.Field[Any, Any, Any, Any]):
         return data
 
     def wrong_type(self, data: Any) -> serializers.ValidationError:
-        return serializers.ValidationError(f"must be {self.json_type}, not {type_name(data)}.")
+        return serializers.ValidationError(f"must be {NAMES[self.python_types[-1]]}, not {NAMES[type(data)]}.")
 
 
 class StringField(StrictField):
     """A JSON string of at most `max_length` characters, not trimmed; NUL is refused."""
 
-    json_type = "a string"
     python_types = (str,)
 
     def __init__(self, *, max_length: int = 1000, min_length: int = 0, **kwargs: Any) -> None:
@@ -115,7 +124,6 @@ class DateField(StringField):
 class NumberField(StrictField):
     """A JSON number; an integer stays an integer, and has at most 64 bits unless other bounds are given."""
 
-    json_type = "a number"
     python_types: tuple[type, ...] = (int, float)
 
     def __init__(self, *, min_value: int = -(2**63), max_value: int = 2**64 - 1, **kwargs: Any) -> None:
@@ -160,7 +168,6 @@ class CentsField(AmountField):
 class IntegerField(NumberField):
     """A JSON integer that every reader can represent exactly."""
 
-    json_type = "an integer"
     python_types = (int,)
 
     def __init__(self, *, min_value: int = -MAX_SAFE_INTEGER, max_value: int = MAX_SAFE_INTEGER, **kwargs: Any) -> None:
@@ -168,7 +175,6 @@ class IntegerField(NumberField):
 
 
 class BooleanField(StrictField):
-    json_type = "a boolean"
     python_types = (bool,)
 
 
@@ -196,7 +202,7 @@ class StrictListSerializer(serializers.ListSerializer[Any]):
 
 def checked_array(data: Any) -> Any:
     if type(data) is not list:
-        raise serializers.ValidationError(f"must be an array, not {type_name(data)}.")
+        raise serializers.ValidationError(f"must be an array, not {NAMES[type(data)]}.")
     return data
 
 
@@ -215,7 +221,7 @@ class ObjectSerializer(serializers.Serializer[Any]):
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if type(data) is not dict:
             whole = "" if self.parent else "The JSON as a whole "
-            raise serializers.ValidationError({WHOLE: [f"{whole}must be an object, not {type_name(data)}."]})
+            raise serializers.ValidationError({WHOLE: [f"{whole}must be an object, not {NAMES[type(data)]}."]})
         errors: dict[Any, Any] = {}
         values: dict[str, Any] = {}
         try:
@@ -235,7 +241,6 @@ class ObjectSerializer(serializers.Serializer[Any]):
 
 
 class ArrayField(StrictField):
-    json_type = "an array"
     python_types = (list,)
 
     def to_internal_value(self, data: Any) -> Any:
@@ -254,15 +259,3 @@ def writable(data: Any) -> Any:
     except orjson.JSONEncodeError:
         raise serializers.ValidationError("is nested too deeply, or has an integer of over 64 bits.") from None
     return data
-
-
-def type_name(data: Any) -> str:
-    names = {
-        str: "a string",
-        bool: "a boolean",
-        int: "an integer",
-        float: "a number",
-        list: "an array",
-        dict: "an object",
-    }
-    return "null" if data is None else names.get(type(data), type(data).__name__)
