@@ -30,6 +30,7 @@ MAX_TIME_MS = 253_402_300_799_999  # the end of the year 9999
 
 
 TimeField = partial(IntegerField, min_value=MIN_TIME_MS, max_value=MAX_TIME_MS)  # Unix time in milliseconds
+KeyStringField = partial(StringField, min_length=1, max_length=MAX_KEY_LENGTH)  # that something is found or shown by
 
 
 def nullable(field: Callable[..., Any], **options: Any) -> Any:
@@ -37,31 +38,16 @@ def nullable(field: Callable[..., Any], **options: Any) -> Any:
     return field(allow_null=True, default=None, **options)
 
 
-class KeyStringField(StringField):
-    """A string that something is found or shown by; not empty."""
-
-    def __init__(self, *, max_length: int = MAX_KEY_LENGTH, **options: Any) -> None:
-        super().__init__(min_length=1, max_length=max_length, **options)
-
-
-class AddressedKeyField(KeyStringField):
-    """A key in the addresses of pages, which leave out the parts `.` and `..`."""
-
-    def to_internal_value(self, data: Any) -> str:
-        key = super().to_internal_value(data)
-        if key in {".", ".."}:
-            raise serializers.ValidationError("must not be . or .., as no address leads to it.")
-        return key
+def check_key(key: str) -> None:
+    """Refuse a key that can't stand in the addresses of pages, which leave out the parts `.` and `..`."""
+    if key in {".", ".."}:
+        raise serializers.ValidationError("must not be . or .., as no address leads to it.")
 
 
-class TrackingNumberField(KeyStringField):
-    """A number that the look-up takes, whose path may not end in a slash."""
-
-    def to_internal_value(self, data: Any) -> str:
-        number = super().to_internal_value(data)
-        if number.endswith("/"):
-            raise serializers.ValidationError("must not end in a slash, as no look-up finds it.")
-        return number
+def check_number(number: str) -> None:
+    """Refuse a number that the look-up can't take, whose path may not end in a slash."""
+    if number.endswith("/"):
+        raise serializers.ValidationError("must not end in a slash, as no look-up finds it.")
 
 
 class StatusField(ChoiceField):
@@ -131,12 +117,14 @@ class DeliveryWindowSerializer(ObjectSerializer):
 class ParcelSerializer(ObjectSerializer):
     """A parcel as a shop sees it; each field is stored in the model's field that `source` names."""
 
-    id = AddressedKeyField()
+    id = KeyStringField(validators=[check_key])
     shopId = StringField(source="shop_id", read_only=True)
     orderId = StringField(source="order_id", max_length=MAX_KEY_LENGTH)
     orderNumber = StringField(source="order_number", max_length=MAX_KEY_LENGTH)
-    trackingId = TrackingNumberField(source="tracking_id")
-    trackingNumbers = ListOfField(source="tracking_numbers", child=TrackingNumberField(), max_length=1000)
+    trackingId = KeyStringField(source="tracking_id", validators=[check_number])
+    trackingNumbers = ListOfField(
+        source="tracking_numbers", child=KeyStringField(validators=[check_number]), max_length=1000
+    )
     carrierCode = KeyStringField(source="carrier_code", max_length=64)
     carrierProduct = nullable(StringField, source="carrier_product", max_length=MAX_KEY_LENGTH)
     carrierDisplayName = nullable(StringField, source="carrier_display_name", max_length=MAX_KEY_LENGTH)

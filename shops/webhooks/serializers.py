@@ -3,6 +3,7 @@
 # ruff: noqa: N815
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 from rest_framework import serializers
@@ -52,27 +53,26 @@ class EventTypesField(ListOfField):
         return list(dict.fromkeys(super().to_internal_value(data)))
 
 
-class UrlField(StringField):
-    """An address that webhooks may be sent to, as far as can be told now."""
+def check_endpoint(url: str) -> None:
+    """Refuse an address that webhooks may not be sent to, as far as can be told now."""
+    try:
+        check_url(url)
+    except UrlError as error:
+        raise serializers.ValidationError(f"{error}.") from None
 
-    def to_internal_value(self, data: Any) -> str:
-        url = super().to_internal_value(data)
-        try:
-            check_url(url)
-        except UrlError as error:
-            raise serializers.ValidationError(f"{error}.") from None
-        return url
+
+UrlField = partial(StringField, max_length=MAX_URL_LENGTH, min_length=1, validators=[check_endpoint])
 
 
 class NewWebhookSerializer(ObjectSerializer):
-    url = UrlField(max_length=MAX_URL_LENGTH, min_length=1)
+    url = UrlField()
     eventTypes = EventTypesField(source="event_types", required=False)
 
 
 class WebhookChangeSerializer(ObjectSerializer):
     """A change of an endpoint; what is left out stays."""
 
-    url = UrlField(max_length=MAX_URL_LENGTH, min_length=1, required=False)
+    url = UrlField(required=False)
     eventTypes = EventTypesField(source="event_types", required=False)
     status = ChoiceField(("active", "paused"), required=False)
 
