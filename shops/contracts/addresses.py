@@ -4,9 +4,9 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
-from django.core.exceptions import ValidationError as InvalidValue
 from django.core.validators import EmailValidator
 from rest_framework import serializers
 
@@ -30,6 +30,7 @@ COUNTRY_CODES = frozenset(
     "UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW".split()
 )
 ASCII_EMAIL = re.compile(r"[!-~]+@[A-Za-z0-9.-]+")
+is_email = EmailValidator("must be an e-mail address.", allowlist=[])
 
 MAX_PHONE_LENGTH = 100
 
@@ -46,21 +47,15 @@ class CountryField(StringField):
         return code
 
 
-class EmailField(StringField):
-    """An e-mail address that carriers accept (printable ASCII at a domain name), or an empty string."""
-
-    is_email = EmailValidator(allowlist=[])
-
-    def to_internal_value(self, data: Any) -> str:
-        email = super().to_internal_value(data)
-        try:
-            if email:
-                self.is_email(email)
-        except InvalidValue:
-            raise serializers.ValidationError("must be an e-mail address.") from None
-        if email and not ASCII_EMAIL.fullmatch(email):
+def check_email(email: str) -> None:
+    """Refuse an e-mail address that carriers don't accept: printable ASCII at a domain name; an empty one is none."""
+    if email:
+        is_email(email)
+        if not ASCII_EMAIL.fullmatch(email):
             raise serializers.ValidationError("must be an e-mail address of ASCII characters at a domain name.")
-        return email
+
+
+EmailField = partial(StringField, validators=[check_email])
 
 
 class AddressSerializer(ObjectSerializer):
