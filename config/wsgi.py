@@ -10,15 +10,13 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 django.setup(set_prefix=False)
 
-from config.api.bodies import Handler  # noqa: E402 - as above
-from config.api.fast_path import FastPath  # noqa: E402 - as above
-from config.apps import first_look_defaults  # noqa: E402 - after the set-up
+from config.api.fast_path import FastPath  # noqa: E402 - after the set-up
+from config.apps import first_look_defaults  # noqa: E402 - as above
 from config.postgresql.base import DatabaseWrapper  # noqa: E402 - as above
 from shops.api.traffic import traffic  # noqa: E402 - as above
 
-application = FastPath(Handler())
+application = FastPath()
 DatabaseWrapper.is_serving = True  # requests wait for the database with a timeout
-
 
 for message in first_look_defaults(None):
     logging.getLogger("service.start").warning(message.msg)

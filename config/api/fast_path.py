@@ -7,18 +7,19 @@ way. Both answer the same; the tests of the API send their requests through here
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from io import BytesIO
 from typing import Any
 from urllib.parse import parse_qsl
 
-from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
+from django.core.handlers.wsgi import WSGIRequest
 from django.db import close_old_connections
 from django.http import HttpResponse
 from django.middleware.security import SecurityMiddleware
 
 from config.api import request_record
+from config.api.bodies import Handler
 from config.api.middleware import refusal
 from config.ops.metrics import FAST_PATH_ANSWERS, FAST_PATH_FAILURES
 from parcels import queries
@@ -39,16 +40,13 @@ ORIGIN = ("HTTP_HOST", "SERVER_NAME", "SERVER_PORT", "HTTP_X_FORWARDED_PROTO", "
 logger = logging.getLogger("service.request")
 
 
-class FastPath:
+class FastPath(Handler):
     """The WSGI application: the fast path, and Django behind it."""
 
-    def __init__(self, django: WSGIHandler) -> None:
-        self.django = django
-
-    def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Any:
         answer = answer_to(environ)
         if answer is None:
-            return self.django(environ, start_response)
+            return super().__call__(environ, start_response)
         headers, body = answer
         start_response("200 OK", headers)
         return [body]
