@@ -50,17 +50,14 @@ def check_number(number: str) -> None:
         raise serializers.ValidationError("must not end in a slash, as no look-up finds it.")
 
 
+def check_web_address(url: str) -> None:
+    if not is_http_url(url):
+        raise serializers.ValidationError("must be an http or https URL.")
+
+
 class StatusField(ChoiceField):
     def __init__(self, **options: Any) -> None:
         super().__init__(TrackingStatus.values, **options)
-
-
-class UrlField(StringField):
-    def to_internal_value(self, data: Any) -> str:
-        url = super().to_internal_value(data)
-        if not is_http_url(url):
-            raise serializers.ValidationError("must be an http or https URL.")
-        return url
 
 
 class DestinationSerializer(ObjectSerializer):
@@ -85,7 +82,7 @@ class DestinationSerializer(ObjectSerializer):
 class LineItemSerializer(ObjectSerializer):
     lineItemId = StringField()
     name = StringField()
-    imageUrl = UrlField(max_length=2048)
+    imageUrl = StringField(max_length=2048, validators=[check_web_address])
     sku = StringField()
     quantity = IntegerField()
     price = NumberField()

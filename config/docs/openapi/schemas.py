@@ -10,7 +10,7 @@ from carriers import CARRIERS
 from carriers.order_table import ORDER_FIELDS, described
 from carriers.products import PRODUCTS
 from parcels.models import TrackingStatus
-from parcels.serializers import StatusField, UrlField
+from parcels.serializers import StatusField, check_web_address
 from shops.api import query_fields
 from shops.api import serializer_fields as fields
 from shops.contracts.addresses import COUNTRY_CODES, CountryField
@@ -130,7 +130,7 @@ def value_schema(field: Field) -> Json:
 def string_bounds(field: fields.StringField) -> Iterator[tuple[str, Any]]:
     yield "maxLength", field.max_length
     match field:
-        case UrlField():
+        case _ if check_web_address in field.validators:
             yield "format", "uri"
         case fields.CodeField():
             yield "pattern", f"^{field.pattern.pattern}$" if field.required else f"^({field.pattern.pattern})?$"
