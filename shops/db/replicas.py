@@ -26,20 +26,17 @@ def read(query: Callable[[str], T]) -> T:
     if not is_configured():
         return query(PRIMARY)
     replica = connections[REPLICA]
-    with suppress(*UNREACHABLE):
-        return found_on_primary(query, query(REPLICA))
-    if replica.connection is not None and not replica.is_usable():
-        replica.close()
+    for _ in range(2):
         with suppress(*UNREACHABLE):
-            return found_on_primary(query, query(REPLICA))
+            found = query(REPLICA)
+            if not found:
+                with suppress(*UNREACHABLE), shorter_primary_timeout():
+                    return query(PRIMARY)
+            return found
+        if replica.connection is None or replica.is_usable():
+            break
+        replica.close()
     return query(PRIMARY)
-
-
-def found_on_primary(query: Callable[[str], T], found: T) -> T:
-    if not found:
-        with suppress(*UNREACHABLE), shorter_primary_timeout():
-            return query(PRIMARY)
-    return found
 
 
 def shorter_primary_timeout() -> AbstractContextManager[None]:
