@@ -7,7 +7,7 @@ and reconcile the label of the order that their query names; ``/drill/take-over`
 works on it, and ``/drill/reconcile-all`` does what the command does.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import timedelta
 from functools import wraps
 from pathlib import Path
@@ -158,7 +158,7 @@ ACTS = {
 }
 
 
-def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
     own = read(environ)
     for carrier in CARRIERS if own.point.startswith("point") else ():
         carrier._points = PickupPointCache()  # it is looked up again
