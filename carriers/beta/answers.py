@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from carriers import pdf
@@ -16,6 +16,7 @@ from carriers.shipment import PurchasedLabel
 from carriers.text import BLANKS, clean_number
 
 INFOS: Final = "jsonInfos"  # the id of the part with the JSON
+FORM: Final = "-customs-form"  # of a PDF's name, behind the parcel's number
 ANSWER_BLOCKS: Final = ("labelV2Response", "labelV31Response", "labelResponse")  # 2.0, 3.1, and before them
 OK: Final = 200
 FIRST_ERROR_STATUS: Final = 400
@@ -30,16 +31,6 @@ _INTEGER: Final = re.compile(r"-?[0-9]{1,15}", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Parcel:
-    """A parcel that was bought; its PDFs are empty where none came."""
-
-    number: str
-    label: bytes = field(repr=False)
-    customs_form: bytes = field(repr=False)
-    warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Message:
     """A message of the carrier; `values` are those that its text takes."""
 
@@ -49,7 +40,7 @@ class Message:
     values: tuple[str, ...] = ()
 
 
-def read_parcel(answer: Answer, *, index: int, others: tuple[str, ...] = ()) -> Parcel:
+def read_parcel(answer: Answer, *, index: int, others: tuple[str, ...] = ()) -> PurchasedLabel:
     """Return the parcel of an answer; raises the error of its messages, UnreadableError if there is none.
 
     `index` is the parcel's place in the order, `others` the numbers of those before it.
@@ -57,37 +48,32 @@ def read_parcel(answer: Answer, *, index: int, others: tuple[str, ...] = ()) -> 
     parts, document = parts_of(answer, "label", "cn23")
     said = (each.text or each.code for each in messages_of(document) if each.kind == "WARNING")
     warnings = tuple(filter(None, map(answer.request.redactor.text, said)))[:MAX_WARNINGS]
-    parcel = Parcel(_number(document), _pdf(parts, "label"), _pdf(parts, "cn23"), warnings)
-    errors = errors_of(document, answer.status)
-    if errors and not (parcel.number or parcel.label):
+    number, label, errors = _number(document), _pdf(parts, "label"), errors_of(document, answer.status)
+    if errors and not (number or label):
         raise error_of(errors, answer, index=index)
-    if errors or answer.status != OK or not parcel.number:
+    name = number if number not in ("", *others) else f"parcel-{index + 1}"
+    pdfs = {name: label, f"{name}{FORM}": _pdf(parts, "cn23")}
+    came = {name: content for name, content in pdfs.items() if content}
+    parcel = PurchasedLabel((number,) if number else (), came, warnings)
+    if errors or answer.status != OK or not number:
         problem = "the answer is neither a label nor a refusal"
-    elif not parcel.label:
+    elif not label:
         problem = "the label is not a PDF" if parts.get("label") else "the answer has no label"
-    elif parcel.number in others:
+    elif number in others:
         problem = "the answer repeats the number of another parcel"
     else:
         return parcel
-    made = [parcel] if parcel.number else []
-    name = parcel.number if parcel.number not in ("", *others) else f"parcel-{index + 1}"
-    raise UnreadableError(problem, PurchasedLabel(numbers_of(made), pdfs_of([replace(parcel, number=name)]), warnings))
+    raise UnreadableError(problem, parcel)
 
 
-def numbers_of(parcels: Sequence[Parcel]) -> tuple[str, ...]:
-    return tuple(parcel.number for parcel in parcels)
-
-
-def warnings_of(parcels: Sequence[Parcel]) -> tuple[str, ...]:
-    """Return what the carrier said of the parcels, each once."""
-    return tuple(dict.fromkeys(warning for parcel in parcels for warning in parcel.warnings))
-
-
-def pdfs_of(parcels: Sequence[Parcel]) -> dict[str, bytes]:
-    """Return the labels by their numbers, then the customs forms; what did not come is left out."""
-    labels = {parcel.number: parcel.label for parcel in parcels}
-    forms = {f"{parcel.number}-customs-form": parcel.customs_form for parcel in parcels}
-    return {name: content for name, content in (labels | forms).items() if content}
+def joined(parcels: Sequence[PurchasedLabel]) -> PurchasedLabel:
+    """Return several parcels as one label: the PDFs of all, then the customs forms, and each warning once."""
+    pdfs = [pdf for parcel in parcels for pdf in parcel.pdfs.items()]
+    return PurchasedLabel(
+        tuple(number for parcel in parcels for number in parcel.tracking_numbers),
+        dict(sorted(pdfs, key=lambda pdf: pdf[0].endswith(FORM))),
+        tuple(dict.fromkeys(warning for parcel in parcels for warning in parcel.warnings)),
+    )
 
 
 def read_check(answer: Answer, *, index: int = 0) -> None:

@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from threading import Lock
@@ -14,7 +15,7 @@ from cachetools import TTLCache, cachedmethod
 from carriers.base import Carrier
 from carriers.beta import account, contract_checks, deposit_slips, points
 from carriers.beta import messages as beta_message
-from carriers.beta.answers import Parcel, numbers_of, pdfs_of, read_check, read_parcel, warnings_of
+from carriers.beta.answers import FORM, joined, read_check, read_parcel
 from carriers.beta.customs import printed_goods
 from carriers.beta.parties import CARRIER, SHAPE, check_credentials, sender
 from carriers.client import Service
@@ -85,24 +86,22 @@ class Beta(Carrier):
         self, message: Bodies, shipment: Shipment, credentials: Credentials, first: Deadline, deadline: Deadline
     ) -> PurchasedLabel:
         """Buy a label, parcel by parcel."""
-        made: list[Parcel] = []
+        made: list[PurchasedLabel] = []
         for index, body in enumerate(message):
             own = deadline.at_most(self._timeout_s) if made else first
-            numbers = numbers_of(made)
+            numbers = joined(made).tracking_numbers
             links = beta_message.links(shipment, index + 1, numbers)
             linked = beta_message.message(body, shipment, credentials, links)
             request = beta_message.request(self._endpoint.url, beta_message.PURCHASE, linked, credentials, shipment)
             try:
                 made.append(self._exchange(request, own, partial(read_parcel, index=index, others=numbers)))
             except CarrierError as error:
-                last = error.made
-                said = (*warnings_of(made), *last.warnings)
-                error.made = PurchasedLabel((*numbers, *last.tracking_numbers), {**pdfs_of(made), **last.pdfs}, said)
+                error.made = joined([*made, error.made])
                 raise
         is_declared = any("customsDeclarations" in body["letter"] for body in message)
-        is_form_missing = is_declared and not all(parcel.customs_form for parcel in made)
-        said = warnings_of(made)
-        return PurchasedLabel(numbers_of(made), pdfs_of(made), said, is_customs_form_missing=is_form_missing)
+        label = joined(made)
+        is_form_missing = is_declared and any(number + FORM not in label.pdfs for number in label.tracking_numbers)
+        return replace(label, is_customs_form_missing=is_form_missing)
 
     def _try_at_carrier(
         self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
