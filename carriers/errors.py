@@ -79,24 +79,22 @@ class CarrierError(Exception):
 class Rejected(CarrierError):  # noqa: N818 - named for what happened
     """The request was refused, by the carrier or before it was sent.
 
-    `others` are what else the same answer refuses, or those of a dry run's other parcels; `merged` are the refusals of
-    several fields that were made into this one.
+    `others` are what else is refused of it: by the same answer, in a dry run's other parcels, or in other fields.
     """
 
     others: tuple["Rejected", ...] = ()
-    merged: tuple["Rejected", ...] = ()
     code_suffix = "REQUEST_REJECTED"
     summary = "The carrier refused the request"
 
-    @property
-    def explanation(self) -> str:
+    def __str__(self) -> str:
         """The texts of this refusal and of the others, each once."""
-        return ". ".join(dict.fromkeys(str(each).rstrip(".") for each in (self, *self.others)))
+        own, texts = super().__str__(), map(str, self.others)
+        return ". ".join(dict.fromkeys(text.rstrip(".") for text in (own, *texts))) if self.others else own
 
     @property
     def each(self) -> tuple["Rejected", ...]:
         """Every refusal by itself."""
-        return self.merged or (self, *self.others)
+        return (self.with_others(()), *self.others) if self.others else (self,)
 
     def with_others(self, others: "Iterable[Rejected]") -> "Rejected":
         """Return this refusal anew, with others: it may be remembered, so it is not changed."""

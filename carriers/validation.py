@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def all_of(*makers: Callable[[], T]) -> list[T]:
-    """Return the result of each; if some raise Rejected, raise the first error with the texts of the others added.
+    """Return the result of each; if some raise Rejected, raise the first error with the others.
 
     Several parcels may be refused for one field of the order: it is named once.
     """
@@ -32,12 +32,11 @@ def all_of(*makers: Callable[[], T]) -> list[T]:
         try:
             made.append(make())
         except Rejected as error:
-            refusals.setdefault(str(error), error)
+            for each in error.each:
+                refusals.setdefault(str(each), each)
     if refusals:
         first, *others = refusals.values()
-        refusal = type(first)(first.carrier, ". ".join([first.detail, *map(str, others)]), field=first.field)
-        refusal.merged = tuple(each for error in refusals.values() for each in error.each)
-        raise refusal
+        raise first.with_others(others)
     return made
 
 

@@ -75,7 +75,7 @@ def judged(contract: CarrierContract, order: dict[str, Any], trial: Trial) -> Sh
 
 def refused(stage: Stage, error: Rejected) -> dict[str, Any]:
     """Return a refusal as a problem of its own, apart from others of the same answer."""
-    refusal = CarrierFailedError(error.with_others(()))
+    refusal = CarrierFailedError(error)
     return problem(stage, str(refusal.detail), code=refusal.public_code, field=error.field or None)
 
 

@@ -195,7 +195,7 @@ class Beta(Carrier):
                 request = beta_message.request(self._endpoint.url, operation, message, credentials, sample)
                 self._exchange(request, deadline, read_check)
 
-            return contract_checks.findings(terms, validate)
+            return [contract_checks.finding(code, terms, validate) for code in terms.products]
 
     def _search_points(self, query: PointQuery, credentials: Credentials, deadline: Deadline) -> list[PickupPoint]:
         check_credentials(credentials)

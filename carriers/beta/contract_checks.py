@@ -1,6 +1,6 @@
 """beta's check of a contract: its label requests of samples, validated only, one for each product."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 from carriers.beta import messages
@@ -14,12 +14,8 @@ OPERATION: Final = "checkGenerateLabel"
 _SAMPLE_POINT: Final = "000000"
 
 
-def findings(terms: Terms, validate: Callable[[messages.Json, Shipment], Any]) -> list[Finding]:
-    """Return the carrier's answer about each product; `validate` raises the refusal of a sample."""
-    return [_finding(code, terms, validate) for code in terms.products]
-
-
-def _finding(code: str, terms: Terms, validate: Callable[[messages.Json, Shipment], Any]) -> Finding:
+def finding(code: str, terms: Terms, validate: Callable[[messages.Json, Shipment], Any]) -> Finding:
+    """Return the carrier's answer about a product; `validate` raises the refusal of a sample."""
     recipient = _recipient(code, terms)
     if recipient is None:
         return Finding(code, Verdict.OPEN, "not asked: the product goes nowhere from the shop's sender address")
@@ -28,21 +24,21 @@ def _finding(code: str, terms: Terms, validate: Callable[[messages.Json, Shipmen
         (body,) = messages.bodies(sample, _point(recipient))
         validate(body, sample)
     except Rejected as error:
-        return _refused(code, (error, *error.others))
+        return _refused(code, error)
     return Finding(code, Verdict.INCLUDED, f"a sample to {recipient.country_code} is accepted")
 
 
-def _refused(code: str, refusals: Sequence[Rejected]) -> Finding:
+def _refused(code: str, error: Rejected) -> Finding:
     """Judge by all that an answer refuses; raises a refusal of the credentials, which tells nothing of a product."""
-    for error in refusals:
-        if isinstance(error, CredentialsRejected):
-            raise error
-    for error in refusals:
-        if isinstance(error, ProductNotInContract):
-            return Finding(code, Verdict.MISSING, error.detail)
-    if all(isinstance(error, PickupPointRejected) for error in refusals):
+    for each in error.each:
+        if isinstance(each, CredentialsRejected):
+            raise each
+    for each in error.each:
+        if isinstance(each, ProductNotInContract):
+            return Finding(code, Verdict.MISSING, each.detail)
+    if all(isinstance(each, PickupPointRejected) for each in error.each):
         return Finding(code, Verdict.OPEN, "the carrier refused only the sample's pickup point")
-    return Finding(code, Verdict.OPEN, f"the carrier refused the sample: {refusals[0]}")
+    return Finding(code, Verdict.OPEN, f"the carrier refused the sample: {error}")
 
 
 def _recipient(code: str, terms: Terms) -> Party | None:
