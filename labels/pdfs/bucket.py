@@ -5,8 +5,9 @@ its connections become those that the carriers are asked over, which end with th
 """
 
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from boto3.s3.transfer import TransferConfig
@@ -74,21 +75,19 @@ class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
         url: str = super().url(name, served_as | (parameters or {}), **options)
         return url
 
-    def reader(self) -> Callable[[str], bytes]:
-        """Return a function that reads an object, with one request where its file would take three.
+    @cached_property
+    def reading_client(self) -> Any:
+        """One for all threads: making a client for each costs more than reading with it."""
+        return self.connection.meta.client
 
-        Threads share it: making a client for each costs more than reading with it.
-        """
-        client = self.connection.meta.client
-
-        def content(name: str) -> bytes:
-            try:
-                body: bytes = client.get_object(Bucket=self.bucket_name, Key=name)["Body"].read()
-            except client.exceptions.NoSuchKey:
-                raise FileNotFoundError(errno.ENOENT, "no such object") from None
-            return body
-
-        return content
+    def read(self, name: str) -> bytes:
+        """Read an object, with one request where its file would take three; raise FileNotFoundError."""
+        client = self.reading_client
+        try:
+            body: bytes = client.get_object(Bucket=self.bucket_name, Key=name)["Body"].read()
+        except client.exceptions.NoSuchKey:
+            raise FileNotFoundError(errno.ENOENT, "no such object") from None
+        return body
 
     def entries(self, folder: str) -> Iterator[tuple[str, datetime]]:
         """Yield the names of all objects below a folder, and when they were written: a request for every thousand."""

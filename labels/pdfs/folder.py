@@ -4,7 +4,7 @@ import errno
 import os
 import secrets
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -85,9 +85,9 @@ class LabelFolder(FileSystemStorage):
         with suppress(FileNotFoundError):  # nothing was stored in this month
             sync_folder(place.parent)
 
-    def reader(self) -> Callable[[str], bytes]:
-        """Return a function that reads a file, or raises FileNotFoundError."""
-        return lambda name: Path(self.path(name)).read_bytes()
+    def read(self, name: str) -> bytes:
+        """Read a file; raise FileNotFoundError."""
+        return Path(self.path(name)).read_bytes()
 
     def entries(self, folder: str) -> Iterator[tuple[str, datetime]]:
         """Yield the names of all files below a folder, with the times that they were written at."""

@@ -45,11 +45,11 @@ def printed(labels: Sequence[ShippingLabel]) -> bytes:
 
 def contents(labels: Sequence[ShippingLabel]) -> list[bytes]:
     """Read the labels' PDFs as long as they fit into one that can be merged; raise PrintingError."""
-    stored, left, lock = storage.reader(), MAX_OUTPUT_BYTES, Lock()
+    left, lock = MAX_OUTPUT_BYTES, Lock()
 
     def read(label: ShippingLabel) -> bytes:
         nonlocal left
-        content = bytes(label.pdf) if label.pdf is not None else stored(label.pdf_key)
+        content = bytes(label.pdf) if label.pdf is not None else storage.read(label.pdf_key)
         if content is None:
             text = _("The PDF of {id} is not in the storage. Print the others without it.")
             raise PrintingError(format_lazy(text, id=label.id))

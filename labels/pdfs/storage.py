@@ -3,7 +3,7 @@
 import errno
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
@@ -130,23 +130,11 @@ def name_in_link(signed_name: str) -> str:
 
 
 def read(name: str) -> bytes | None:
-    """Read a file, None if there is none of that name; raise StorageError."""
-    with reached():
-        content = reader()
-    return content(name)
-
-
-def reader() -> Callable[[str], bytes | None]:
-    """Return a function that reads files as `read` does, in any thread."""
-    content = pdfs().reader()
-
-    def read_one(name: str) -> bytes | None:
-        with reached(), suppress(FileNotFoundError):
-            found: bytes = content(name)
-            return found
-        return None
-
-    return read_one
+    """Read a file, in any thread, None if there is none of that name; raise StorageError."""
+    with reached(), suppress(FileNotFoundError):
+        content: bytes = pdfs().read(name)
+        return content
+    return None
 
 
 def disposition(name: str) -> str:
