@@ -137,13 +137,12 @@ class Carrier(Client):
         """
         message = self._message(shipment, credentials)
         deadline = deadline or Deadline(self._timeout_s * self.call_count(len(shipment.packages)))
-        first = deadline.at_most(self._timeout_s)
-        point = self._pickup_point(shipment, credentials, first)
+        point = self._pickup_point(shipment, credentials, deadline.at_most(self._timeout_s))
         try:
             if point:
                 message = self._message(shipment, credentials, point)
             with self._call(self.purchase_operation, credentials, deadline):
-                made = self._buy(message, shipment, credentials, first, deadline)
+                made = self._buy(message, shipment, credentials, deadline)
         except CarrierError as error:
             error.made = replace(error.made, pickup_point=point)  # the parcels that were made all the same may be found
             raise
@@ -157,10 +156,8 @@ class Carrier(Client):
         """
 
     @abstractmethod
-    def _buy(
-        self, message: Any, shipment: Shipment, credentials: Credentials, first: Deadline, deadline: Deadline
-    ) -> PurchasedLabel:
-        """Send it, the first call within what the pickup point has left of its deadline."""
+    def _buy(self, message: Any, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PurchasedLabel:
+        """Send it, in calls that all end by the deadline."""
 
     def check_shipment(self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> None:
         """Raise Rejected for a shipment that a purchase would refuse before the carrier is asked.

@@ -6,7 +6,7 @@ from abc import ABC
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import partial
 from typing import ClassVar, Final, TypeVar
@@ -177,10 +177,7 @@ class Client(ABC):
             http_status=answer.status if answer else None,
         )
         facts = {
-            "carrier": call.carrier,
-            "operation": call.operation,
-            "outcome": call.outcome,
-            "http_status": call.http_status,
+            **{name: value for name, value in asdict(call).items() if name != "duration_s"},
             "duration_ms": round(call.duration_s * 1000),
             "carrier_code": failure.carrier_code if failure else "",
             "label": _shipment_id.get(),

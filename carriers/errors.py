@@ -40,7 +40,6 @@ class CarrierError(Exception):
         detail: str = "",
         *,
         field: str = "",
-        http_status: int | None = None,
         carrier_code: str = "",
         carrier_text: str = "",
         made: PurchasedLabel = NOTHING_MADE,
@@ -49,7 +48,7 @@ class CarrierError(Exception):
         self.carrier = carrier
         self.detail = detail
         self.field = field
-        self.http_status = http_status
+        self.http_status: int | None = None  # of the answer, if there was one
         self.carrier_code = carrier_code
         self.carrier_text = carrier_text
         self.made = made

@@ -24,11 +24,11 @@ from carriers.alpha.refusals import CANCELLATION_REFUSALS
 from carriers.base import Carrier
 from carriers.client import Service
 from carriers.customs import shares_by_parcel
-from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, PickupPointRejected
+from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, PickupPointRejected, ProductNotInContract
 from carriers.http import soap
 from carriers.http.connections import Deadline
 from carriers.http.transport import Answer, Request, UnreadableError
-from carriers.itinerary import destination
+from carriers.itinerary import destination, route_of
 from carriers.pickup_points import PointQuery
 from carriers.redaction import Redactor
 from carriers.shipment import DEFAULT_FORMAT, Credentials, PickupPoint, PurchasedLabel, Shipment
@@ -83,9 +83,7 @@ class Alpha(Carrier):
     def _message(self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> bytes:
         return alpha_message.purchase(shipment, credentials, point)
 
-    def _buy(
-        self, message: bytes, shipment: Shipment, credentials: Credentials, first: Deadline, deadline: Deadline
-    ) -> PurchasedLabel:
+    def _buy(self, message: bytes, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PurchasedLabel:
         """Buy a label for all parcels in one call."""
         redactor, read = Redactor(credentials, shipment), partial(_read_purchase, count=len(shipment.packages))
         request = Request(alpha_message.PURCHASE, self._endpoint.url, message, HEADERS, redactor)
@@ -97,7 +95,9 @@ class Alpha(Carrier):
         heaviest_kg, to = max(package.weight_kg for package in shipment.packages), destination(shipment, point)
         body = quickcost.products_message(shipment.sender, to, credentials, heaviest_kg)
         sold = self._products_sold(body, credentials, Redactor(credentials, shipment), deadline)
-        quickcost.check_sold(shipment, sold)
+        if not {route_of(shipment, package).carrier_code for package in shipment.packages} <= sold:
+            problem = "the carrier does not sell it for this destination and weight"
+            raise ProductNotInContract(CARRIER, problem, field="productCode")
 
     def _delivery_day(
         self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline

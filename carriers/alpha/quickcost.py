@@ -12,9 +12,9 @@ from typing import Final
 from carriers import itinerary
 from carriers.alpha.answers import day_of, success_of
 from carriers.alpha.messages import service_of
-from carriers.alpha.parties import CARRIER, contract, zip_code_of
+from carriers.alpha.parties import contract, zip_code_of
 from carriers.alpha.refusals import CONTRACT_REFUSALS
-from carriers.errors import ProductNotInContract, Rejected
+from carriers.errors import Rejected
 from carriers.http import soap
 from carriers.http.transport import Answer, UnreadableError
 from carriers.itinerary import destination, route_of, shipping_day
@@ -83,13 +83,6 @@ def findings(terms: Terms, codes: AbstractSet[str]) -> list[Finding]:
         verdict, text = (Verdict.MISSING, f"lacks {lacks}") if missing else (Verdict.INCLUDED, f"has {has}")
         found.append(Finding(product, verdict, f"the contract {text}"))
     return found
-
-
-def check_sold(shipment: Shipment, codes: AbstractSet[str]) -> None:
-    """Raise ProductNotInContract unless the product is among those that are sold for the destination."""
-    if not {route_of(shipment, package).carrier_code for package in shipment.packages} <= codes:
-        problem = "the carrier does not sell it for this destination and weight"
-        raise ProductNotInContract(CARRIER, problem, field="productCode")
 
 
 def delivery_message(shipment: Shipment, point: PickupPoint | None) -> bytes | None:

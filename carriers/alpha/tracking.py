@@ -95,12 +95,9 @@ def _read(answer: Answer, *, number: str, asked: str) -> TrackingAnswer:
         return TrackingAnswer(asked, is_known=False)
     if clean_number(soap.text(history, "skybillNumber")) not in ("", number):
         raise UnreadableError("the answer is about another parcel")
-    return _answer(soap.records(history, "events"), asked)
-
-
-def _answer(elements: Sequence[Element], number: str) -> TrackingAnswer:
+    elements = soap.records(history, "events")
     redactor = Redactor(Credentials(), personal=_people(elements))
-    found = [(event, element) for element in elements if (event := _event(element, number, redactor))]
+    found = [(event, element) for element in elements if (event := _event(element, asked, redactor))]
     if elements and not found:
         raise UnreadableError("no event of the answer can be read")
     # The event that is said to be the parcel's state is the last of those at its time.
@@ -108,7 +105,7 @@ def _answer(elements: Sequence[Element], number: str) -> TrackingAnswer:
     windows = (window for _, element in reversed(found) if (window := _window(element)))
     expected_from, expected_until = next(windows, NO_WINDOW)
     events = tuple(_without_late_arrivals(event for event, _ in found))
-    return TrackingAnswer(number, bool(events), in_order(events), expected_from, expected_until)
+    return TrackingAnswer(asked, bool(events), in_order(events), expected_from, expected_until)
 
 
 def _event(element: Element, number: str, redactor: Redactor) -> TrackingEvent | None:
@@ -117,15 +114,9 @@ def _event(element: Element, number: str, redactor: Redactor) -> TrackingEvent |
         return None
     raw = soap.text(element, "eventLabel")
     place = place_of(soap.text(element, "zipCode"), soap.text(element, "officeLabel"), redactor=redactor)
-    return TrackingEvent(number, code, happened_at, text_of(raw, redactor), place, _status(code, raw), code in CODES)
-
-
-def _status(code: str, raw: str) -> Status | None:
-    """Return the status of a code, or of its text where that is known to be another code's.
-
-    Partners abroad reuse codes; any other text, in whatever words, proves nothing.
-    """
-    return _TEXTS.get(_words(raw), CODES[code]) if code in CODES else None
+    # Partners abroad reuse codes: a text that is known to be another code's counts. Any other proves nothing.
+    status = _TEXTS.get(_words(raw), CODES[code]) if code in CODES else None
+    return TrackingEvent(number, code, happened_at, text_of(raw, redactor), place, status, code in CODES)
 
 
 def _without_late_arrivals(events: Iterator[TrackingEvent]) -> Iterator[TrackingEvent]:

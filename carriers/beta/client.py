@@ -82,13 +82,11 @@ class Beta(Carrier):
         check_credentials(credentials)
         return beta_message.bodies(shipment, point)
 
-    def _buy(
-        self, message: Bodies, shipment: Shipment, credentials: Credentials, first: Deadline, deadline: Deadline
-    ) -> PurchasedLabel:
+    def _buy(self, message: Bodies, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PurchasedLabel:
         """Buy a label, parcel by parcel."""
         made: list[PurchasedLabel] = []
         for index, body in enumerate(message):
-            own = deadline.at_most(self._timeout_s) if made else first
+            own = deadline.at_most(self._timeout_s)
             numbers = joined(made).tracking_numbers
             links = beta_message.links(shipment, index + 1, numbers)
             linked = beta_message.message(body, shipment, credentials, links)

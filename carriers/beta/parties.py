@@ -1,7 +1,7 @@
 """beta's parties: the account in its calls, and the addresses of sender, recipient and, in its place, pickup point."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -36,6 +36,7 @@ SHAPE: Final = CredentialsShape(
     takes_parent=True,
 )
 Address = dict[str, Any]
+Check = Callable[[str, CarrierField], str]
 _HEADER_VALUE: Final = re.compile(r"[!-~]+")
 _BELGIAN_MOBILE: Final = re.compile(r"\+324[0-9]{8}")
 _LUXEMBOURG: Final = re.compile(r"^LU?\W*", re.IGNORECASE)
@@ -160,8 +161,8 @@ def _address(party: Party, path: str, reason: str = "", *, is_notice: bool = Fal
         lambda: {"firstName": _text(party.first_name, f"{path}.firstName", FIRST_NAME_LENGTH)},
         lambda: _lines(party, path),
         lambda: {"countryCode": party.country_code},
-        lambda: {"city": _required(party.city, f"{path}.city")},
-        lambda: {"zipCode": _required(zip_code_of(party), f"{path}.zip")},
+        lambda: {"city": _text(party.city, f"{path}.city", check=required)},
+        lambda: {"zipCode": _text(zip_code_of(party), f"{path}.zip", check=required)},
         lambda: {"stateOrProvinceCode": party.province_code if party.country_code in WITH_PROVINCES else ""},
         lambda: _numbers(party, path, reason, is_notice=is_notice),
         lambda: {"email": party.email},
@@ -172,14 +173,9 @@ def _address(party: Party, path: str, reason: str = "", *, is_notice: bool = Fal
     return {name: value for name, value in texts.items() if value}
 
 
-def _text(value: str, path: str, max_length: int = LINE_LENGTH) -> str:
-    field = CarrierField(CARRIER, path, max_length)
-    return fitting(to_latin(value, field), field)
-
-
-def _required(value: str, path: str) -> str:
-    field = CarrierField(CARRIER, path, LINE_LENGTH)
-    return required(to_latin(value, field), field)
+def _text(value: str, path: str, length: int = LINE_LENGTH, check: Check = fitting) -> str:
+    field = CarrierField(CARRIER, path, length)
+    return check(to_latin(value, field), field)
 
 
 def _lines(party: Party, path: str) -> Mapping[str, str]:

@@ -182,17 +182,15 @@ def _personal(parcel: Json) -> Iterator[str]:
 
 
 def kept_until(code: str, status: Status | None, text: str, arrived_at: datetime) -> datetime | None:
-    """Return when a parcel at a post office goes back; None elsewhere, as the days of other points are unknown."""
-    if status is not Status.WAITING_FOR_PICKUP:
-        return None
+    """Return when a parcel at a post office goes back, at the local time in Paris that it arrived at.
+
+    Public holidays are not known. None elsewhere, as the days of other points are unknown.
+    """
     is_at_post_office = code == AT_POST_OFFICE or POST_OFFICE in anyascii(text).lower()
-    return after_working_days(arrived_at, WORKING_DAYS) if is_at_post_office else None
-
-
-def after_working_days(moment: datetime, days: int) -> datetime:
-    """Add working days, Monday to Saturday, at the same local time in Paris; public holidays are not known."""
-    local = moment.astimezone(PARIS)
+    if status is not Status.WAITING_FOR_PICKUP or not is_at_post_office:
+        return None
+    local, days = arrived_at.astimezone(PARIS), WORKING_DAYS
     while days:
         local += DAY
         days -= local.weekday() <= SATURDAY
-    return local.astimezone(moment.tzinfo)
+    return local.astimezone(arrived_at.tzinfo)
