@@ -84,9 +84,12 @@ def read_armed_fault(given: Any) -> ArmedFault:
 def _change(state: State, request: Request) -> Response:
     """Send a parcel on another journey from here on, or let it take its next steps now."""
     given, parcel = _parcel_of(state, request, BOTH)
-    is_journey = request.operation == "journey"
-    taken = {"journey": _journey(given)} if is_journey else {"steps": _steps(given)}
-    state.ledger.change(parcel, Change(time.time(), **taken))
+    journey, steps = "", given.get("steps", 1)
+    if request.operation == "journey":
+        journey, steps = _journey(given), 0
+    elif not 1 <= steps <= MOST_STEPS:
+        raise MalformedError(f"steps: a number from 1 to {MOST_STEPS}")
+    state.ledger.change(parcel, Change(time.time(), journey, steps))
     return json_response({"events": [happening.step.event for happening in state.ledger.way(parcel).happened]})
 
 
@@ -122,13 +125,6 @@ def _journey(given: Json) -> str:
     if journey not in JOURNEYS:
         raise MalformedError(f"journey: one of {', '.join(JOURNEYS)}")
     return journey
-
-
-def _steps(given: Json) -> int:
-    steps: int = given.get("steps", 1)
-    if not 1 <= steps <= MOST_STEPS:
-        raise MalformedError(f"steps: a number from 1 to {MOST_STEPS}")
-    return steps
 
 
 def _foreign(state: State, item: Any) -> Purchase:

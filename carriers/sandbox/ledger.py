@@ -35,11 +35,11 @@ class Ledger:
     ) -> None:
         """Enter the parcels of one call; nobody can hand in a parcel whose label was lost."""
         now = time.time()
-        facts = {"findable_at_s": now + findable_after_s, "pace": self.pace}
+        times = {"made_at_s": now, "findable_at_s": now + findable_after_s, "pace": self.pace}
         with self._lock:
             for parcel in parcels:
                 journey = UNSENT if is_label_lost else journey_of(parcel.label)
-                purchase = purchase_of(parcel, account, now, journey=journey, **facts)
+                purchase = purchase_of(parcel, account=account, journey=journey, **times)
                 self._purchases.append(purchase)
                 self._by_reference[purchase.reference].append(purchase)
                 self._by_number[purchase.key] = purchase

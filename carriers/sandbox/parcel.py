@@ -84,18 +84,17 @@ class Purchase:
         return {**facts, "made_at": made_at.isoformat(timespec="milliseconds"), "cancelled": is_cancelled}
 
 
-def purchase_of(parcel: Parcel, account: str, made_at_s: float, **facts: Any) -> Purchase:
+def purchase_of(parcel: Parcel, **facts: Any) -> Purchase:
+    """Return a parcel's row in the ledger; `facts` are what neither its label nor its request says."""
     label = parcel.label
     return Purchase(
         carrier=label.carrier,
         tracking_number=label.tracking_number,
         reference=label.order_reference,
-        account=account,
         product_code=label.product_code,
         weight_kg=label.weight_kg,
         parcel_rank=label.rank,
         parcel_count=label.count,
-        made_at_s=made_at_s,
         reservation_number=parcel.reservation_number,
         is_misrouted=bool(parcel.misrouted_by),
         **facts,

@@ -46,11 +46,12 @@ def _row(carrier: str, town: dict[str, str], town_number: int, rank: int, number
     kind = "post_office" if carrier == "beta" and rank % len(KINDS) == 1 else KINDS[rank % len(KINDS)]
     country, style = town["country"], number % 5
     streets, house = WORDS["streets"], 1 + 7 * rank
+    letter = LETTERS[number % len(LETTERS)] if carrier == "alpha" else ""
     street = streets.get(country, streets["FR"])[style]
     turn, degrees = rank * 2.4, 0.0011 * (rank + 1)  # on a spiral, about a hundred metres apart
     row = town | {
         "carrier": carrier,
-        "code": _code(carrier, number),
+        "code": f"{FIRST_CODE[carrier] + number}{letter}",
         "name": f"{WORDS['names'][kind][style]} {rank + 1}",
         "address1": f"{street} {house}" if country in streets and country != "FR" else f"{house} {street}",
         "address2": "" if rank % 7 else "Hall B",
@@ -64,11 +65,6 @@ def _row(carrier: str, town: dict[str, str], town_number: int, rank: int, number
     }
     is_broken = carrier == "beta" and town["city"] == BROKEN_TOWN and rank in BROKEN
     return row | ({BROKEN[rank]: ""} if is_broken else {})
-
-
-def _code(carrier: str, number: int) -> str:
-    code = str(FIRST_CODE[carrier] + number)
-    return code + LETTERS[number % len(LETTERS)] if carrier == "alpha" else code
 
 
 def _network(carrier: str, country: str, kind: str, town_number: int) -> str:

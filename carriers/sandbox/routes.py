@@ -72,18 +72,14 @@ HANDLERS: dict[str, Callable[[State, Request], Response]] = {
 
 def route(state: State, request: Request) -> Response:
     state.count(known(request.path))
-    handler = HANDLERS.get(request.path, answer_control)
-    return _with_full_location(handler(state, request), request)
+    response = HANDLERS.get(request.path, answer_control)(state, request)
+    if "Location" not in response.headers:
+        return response
+    # A redirect is to another host name than the client's.
+    location = f"http://localhost:{urlsplit(request.server_url).port}{response.headers['Location']}"
+    return replace(response, headers={"Location": location})
 
 
 def known(path: str) -> str:
     """Return a path for logs and counts: an unknown one can hold anything, secrets included."""
     return path if path in HANDLERS else "other"
-
-
-def _with_full_location(response: Response, request: Request) -> Response:
-    """Complete a redirect with another host name than the client's."""
-    if "Location" not in response.headers:
-        return response
-    location = f"http://localhost:{urlsplit(request.server_url).port}{response.headers['Location']}"
-    return replace(response, headers={"Location": location})

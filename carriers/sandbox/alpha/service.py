@@ -25,8 +25,13 @@ def perform(
     state: State, message: soap.Message, do: Handler, reference: str = "", texts: tuple[str, ...] = ()
 ) -> Response:
     """Perform an operation, or fail it with the fault it meets."""
-    operation = Operation("alpha", message.operation, reference, texts=texts)
-    return state.perform(operation, do, lambda fault: _refusal(message, fault))
+
+    def refuse(name: str) -> Response:
+        if name == "soapfault":
+            return soap.fault("SANDBOX: internal error", "soap:Server")
+        return _refused(message, tables.refusal_named(name))
+
+    return state.perform(Operation("alpha", message.operation, reference, texts=texts), do, refuse)
 
 
 def succeeded(message: soap.Message, content: soap.Elements) -> Response:
@@ -37,9 +42,3 @@ def _refused(message: soap.Message, refusal: soap.RefusalError) -> Response:
     text = refusal.text or tables.MESSAGES_OF[message.namespace].get(refusal.code, "SANDBOX: undocumented error")
     said = f"{text}: {refusal.detail}" if refusal.detail else text
     return soap.response(message, [("errorCode", str(refusal.code)), ("errorMessage", said)])
-
-
-def _refusal(message: soap.Message, name: str) -> Response:
-    if name == "soapfault":
-        return soap.fault("SANDBOX: internal error", "soap:Server")
-    return _refused(message, tables.refusal_named(name))

@@ -3,8 +3,7 @@
 from decimal import Decimal
 
 from carriers.sandbox.beta.accounts import account_name
-from carriers.sandbox.beta.tables import DESTINATIONS, FROM_OVERSEAS, PICKUP_CODES
-from carriers.sandbox.data import OVERSEAS
+from carriers.sandbox.beta.tables import PICKUP_CODES
 from carriers.sandbox.http import Json
 from carriers.sandbox.pickup_points import folded, point_of
 
@@ -48,12 +47,6 @@ class Order:
         self.rank = _small_number(self.fields.get(RANK, "")) if self.is_linked else 1
         self.count = _small_number(self.fields.get(COUNT, "")) if self.is_linked else 1
         self.followers = self.fields[FOLLOWERS].split("/") if FOLLOWERS in self.fields else []
-
-    @property
-    def served(self) -> frozenset[str]:
-        """The product codes from the sender's place to the addressee's, none where nothing is known or served."""
-        table = FROM_OVERSEAS if self.origin in OVERSEAS else DESTINATIONS
-        return table.get(self.country, frozenset())
 
     def sum_of(self, name: str) -> Decimal:
         """Return the weight or the value of all articles."""

@@ -151,7 +151,8 @@ def _validate_parcel(violations: Violations, order: Order) -> None:
     violations.require(order.code, 30014)
     violations.require(not order.code or order.code in tables.PRODUCTS, 30015)
     is_known = order.code in tables.PRODUCTS and order.country in COUNTRIES
-    violations.require(not is_known or order.code in order.served, 30213)
+    served = tables.FROM_OVERSEAS if order.origin in OVERSEAS else tables.DESTINATIONS
+    violations.require(not is_known or order.code in served.get(order.country, ()), 30213)
     weight_kg = order.parcel.get("weight")
     if weight_kg is None:
         violations.error(30300)
