@@ -2,19 +2,20 @@
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from typing import ClassVar, Final, NamedTuple
 
 from carriers.client import Client, Limits, Observer, Service
 from carriers.data import rows_of
-from carriers.http.transport import Transport
+from carriers.http.transport import Answer, Request, Transport
 from carriers.products import DISPLAY_NAMES, PARIS
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials
+from carriers.text import clean_number
 
 # Far above a parcel with hundreds of events.
 MAX_ANSWER_BYTES: Final = 1024 * 1024
@@ -93,13 +94,26 @@ class Tracker(Client):
         super().__init__(limits, own, observer)
         self._url = url
 
-    @abstractmethod
     def track(self, tracking_number: str, credentials: Credentials | None = None) -> TrackingAnswer:
-        """Ask for one tracking number.
+        """Ask for one tracking number; one that cannot be a carrier's is unknown without a question.
 
         Raises CarrierUnavailable for an outage, a 429 and an answer that can't be read, CredentialsRejected for
         credentials that the carrier refuses; no other exception.
         """
+        credentials, number = credentials or Credentials(), clean_number(tracking_number)
+        request = self._question(number, credentials)
+        if not number:
+            return TrackingAnswer(tracking_number, is_known=False)
+        return self._ask(request, credentials, partial(self._read, number=number, asked=tracking_number))
+
+    @abstractmethod
+    def _question(self, number: str, credentials: Credentials) -> Request:
+        """Return the request; raises CredentialsRejected for credentials that cannot be sent."""
+
+    @staticmethod
+    @abstractmethod
+    def _read(answer: Answer, *, number: str, asked: str) -> TrackingAnswer:
+        """Return what is told of the number, by the name that it was `asked` for."""
 
 
 class Meaning(NamedTuple):
@@ -131,10 +145,17 @@ def meanings() -> Mapping[str, Meaning]:
     return {code: meaning for carrier in DISPLAY_NAMES for code, meaning in read_meanings(carrier).items()}
 
 
-def code_of(text: str) -> str:
-    """Return an event's code, empty if it cannot be one."""
-    code = text.strip()
-    return code if _CODE.fullmatch(code) else ""
+def event_of(number: str, raw: Callable[[str], str], names: Sequence[str], redactor: Redactor) -> TrackingEvent | None:
+    """Return an event without its status, None without a code or a time.
+
+    `names` are those of its code, time, text, and of its place's postal code and name; `raw` reads them.
+    """
+    code, time, text, *place = map(raw, names)
+    happened_at = moment_of(time)
+    if not _CODE.fullmatch(code.strip()) or happened_at is None:
+        return None
+    where = text_of(" ".join(filter(None, place)), redactor)[:MAX_PLACE_LENGTH].rstrip()
+    return TrackingEvent(number, code.strip(), happened_at, text_of(text, redactor), where)
 
 
 def moment_of(text: str) -> datetime | None:
@@ -168,11 +189,6 @@ def expected_of(text: str, *formats: str) -> datetime | None:
 def text_of(raw: str, redactor: Redactor) -> str:
     """Return an event's text in one line, without personal data, addresses of e-mail and long numbers."""
     return redactor.text(_CONTACT.sub("***", raw[:_MAX_RAW_LENGTH]))
-
-
-def place_of(*parts: str, redactor: Redactor) -> str:
-    """Return an event's place, such as a postal code and a depot's name."""
-    return text_of(" ".join(filter(None, parts)), redactor)[:MAX_PLACE_LENGTH].rstrip()
 
 
 def in_order(events: Iterable[TrackingEvent]) -> tuple[TrackingEvent, ...]:

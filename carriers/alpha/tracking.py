@@ -17,7 +17,7 @@ from carriers.alpha.parties import CARRIER
 from carriers.alpha.refusals import TRACKING_REFUSALS
 from carriers.errors import CarrierUnavailable
 from carriers.http import soap
-from carriers.http.transport import Answer, UnreadableError
+from carriers.http.transport import Answer, Request, UnreadableError
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials
 from carriers.text import clean_number
@@ -27,16 +27,14 @@ from carriers.tracking import (
     Tracker,
     TrackingAnswer,
     TrackingEvent,
-    code_of,
+    event_of,
     expected_of,
     in_order,
-    moment_of,
-    place_of,
     read_meanings,
-    text_of,
 )
 
 TRACK: Final = "trackSkybillV2"
+EVENT: Final = ("code", "eventDate", "eventLabel", "zipCode", "officeLabel")
 # Statuses by which the pages in front of the service answer a robot; it has no credentials to refuse.
 TURNED_AWAY: Final = (401, 403, 429)
 TO_POINT: Final = "RB"
@@ -76,47 +74,39 @@ class AlphaTracker(Tracker):
     name = CARRIER
     needs_contract = False
 
-    def track(self, tracking_number: str, credentials: Credentials | None = None) -> TrackingAnswer:
-        """Ask for one parcel; a number that cannot be alpha's is unknown without a question."""
-        number = clean_number(tracking_number)
-        if not number:
-            return TrackingAnswer(tracking_number, is_known=False)
+    def _question(self, number: str, credentials: Credentials) -> Request:
         body = soap.envelope(TRACK, TRACKING_NAMESPACE, [("language", LANGUAGE), ("skybillNumber", number)])
-        request = query(TRACK, self._url, body, Redactor(Credentials()))
-        return self._ask(request, credentials, partial(_read, number=number, asked=tracking_number))
+        return query(TRACK, self._url, body, Redactor(Credentials()))
 
-
-def _read(answer: Answer, *, number: str, asked: str) -> TrackingAnswer:
-    if answer.status in TURNED_AWAY:
-        problem = f"its tracking service answered HTTP {answer.status}"
-        raise CarrierUnavailable(CARRIER, problem, is_carrier_failing=True)
-    history = success_of(answer, TRACKING_REFUSALS).find("listEventInfoComp")
-    if history is None:
-        return TrackingAnswer(asked, is_known=False)
-    if clean_number(soap.text(history, "skybillNumber")) not in ("", number):
-        raise UnreadableError("the answer is about another parcel")
-    elements = soap.records(history, "events")
-    redactor = Redactor(Credentials(), personal=_people(elements))
-    found = [(event, element) for element in elements if (event := _event(element, asked, redactor))]
-    if elements and not found:
-        raise UnreadableError("no event of the answer can be read")
-    # The event that is said to be the parcel's state is the last of those at its time.
-    found.sort(key=lambda pair: (pair[0].happened_at, soap.is_true(pair[1], "highPriority")))
-    windows = (window for _, element in reversed(found) if (window := _window(element)))
-    expected_from, expected_until = next(windows, NO_WINDOW)
-    events = tuple(_without_late_arrivals(event for event, _ in found))
-    return TrackingAnswer(asked, bool(events), in_order(events), expected_from, expected_until)
+    @staticmethod
+    def _read(answer: Answer, *, number: str, asked: str) -> TrackingAnswer:
+        if answer.status in TURNED_AWAY:
+            problem = f"its tracking service answered HTTP {answer.status}"
+            raise CarrierUnavailable(CARRIER, problem, is_carrier_failing=True)
+        history = success_of(answer, TRACKING_REFUSALS).find("listEventInfoComp")
+        if history is None:
+            return TrackingAnswer(asked, is_known=False)
+        if clean_number(soap.text(history, "skybillNumber")) not in ("", number):
+            raise UnreadableError("the answer is about another parcel")
+        elements = soap.records(history, "events")
+        redactor = Redactor(Credentials(), personal=_people(elements))
+        found = [(event, element) for element in elements if (event := _event(element, asked, redactor))]
+        if elements and not found:
+            raise UnreadableError("no event of the answer can be read")
+        # The event that is said to be the parcel's state is the last of those at its time.
+        found.sort(key=lambda pair: (pair[0].happened_at, soap.is_true(pair[1], "highPriority")))
+        windows = (window for _, element in reversed(found) if (window := _window(element)))
+        expected_from, expected_until = next(windows, NO_WINDOW)
+        events = tuple(_without_late_arrivals(event for event, _ in found))
+        return TrackingAnswer(asked, bool(events), in_order(events), expected_from, expected_until)
 
 
 def _event(element: Element, number: str, redactor: Redactor) -> TrackingEvent | None:
-    code, happened_at = code_of(soap.text(element, "code")), moment_of(soap.text(element, "eventDate"))
-    if not code or happened_at is None:
-        return None
-    raw = soap.text(element, "eventLabel")
-    place = place_of(soap.text(element, "zipCode"), soap.text(element, "officeLabel"), redactor=redactor)
+    event = event_of(number, partial(soap.text, element), EVENT, redactor)
+    if event is None or event.code not in CODES:
+        return event and replace(event, is_listed=False)
     # Partners abroad reuse codes: a text that is known to be another code's counts. Any other proves nothing.
-    status = _TEXTS.get(_words(raw), CODES[code]) if code in CODES else None
-    return TrackingEvent(number, code, happened_at, text_of(raw, redactor), place, status, code in CODES)
+    return replace(event, status=_TEXTS.get(_words(soap.text(element, "eventLabel")), CODES[event.code]))
 
 
 def _without_late_arrivals(events: Iterator[TrackingEvent]) -> Iterator[TrackingEvent]:

@@ -13,25 +13,15 @@ from carriers.beta.messages import query
 from carriers.beta.parties import CARRIER, check_credentials, login, own_number
 from carriers.beta.refusals import TRACKING_REFUSALS
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected
-from carriers.http.transport import Answer, UnreadableError
+from carriers.http.transport import Answer, Request, UnreadableError
 from carriers.products import PARIS
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials
 from carriers.text import clean_number
-from carriers.tracking import (
-    Status,
-    Tracker,
-    TrackingAnswer,
-    TrackingEvent,
-    code_of,
-    in_order,
-    moment_of,
-    place_of,
-    read_meanings,
-    text_of,
-)
+from carriers.tracking import Status, Tracker, TrackingAnswer, TrackingEvent, event_of, in_order, read_meanings
 
 TIMELINE: Final = "timelineCompany"
+EVENT: Final = ("code", "date", "labelLong", "siteZipCode", "siteName")
 LANGUAGE: Final = "fr_FR"
 OK: Final = 200
 FOUND: Final = "0"
@@ -65,36 +55,30 @@ class BetaTracker(Tracker):
     name = CARRIER
     needs_contract = True
 
-    def track(self, tracking_number: str, credentials: Credentials | None = None) -> TrackingAnswer:
-        """Ask for one parcel; a number that cannot be beta's is unknown without a question."""
-        credentials = credentials or Credentials()
+    def _question(self, number: str, credentials: Credentials) -> Request:
         check_credentials(credentials)
-        number = clean_number(tracking_number)
-        if not number:
-            return TrackingAnswer(tracking_number, is_known=False)
         body = login(credentials) | own_number(credentials, "login") | {"parcelNumber": number, "lang": LANGUAGE}
-        request = query(TIMELINE, self._url, body, Redactor(credentials))
-        return self._ask(request, credentials, partial(_read, number=number, asked=tracking_number))
+        return query(TIMELINE, self._url, body, Redactor(credentials))
 
-
-def _read(answer: Answer, *, number: str, asked: str) -> TrackingAnswer:
-    if answer.status == 429 or answer.status >= 500:  # noqa: PLR2004 - HTTP's own numbers
-        raise _failed(answer)
-    document = _document(answer)
-    first = next(iter(objects_of(document, "status")), {})
-    code, text = string_of(first, "code"), string_of(first, "message")
-    if code in UNKNOWN:
-        return TrackingAnswer(asked, is_known=False)
-    if code != FOUND:
-        raise _refusal(code, text, answer)
-    if answer.status != OK:
-        raise UnreadableError("the answer is not one to this request")
-    parcel = document.get("parcel")
-    if parcel is None:
-        return TrackingAnswer(asked, is_known=False)
-    if not isinstance(parcel, dict) or number not in _numbers(parcel):
-        raise UnreadableError("the answer is about another parcel")
-    return TrackingAnswer(asked, is_known=True, events=_events(parcel, asked))
+    @staticmethod
+    def _read(answer: Answer, *, number: str, asked: str) -> TrackingAnswer:
+        if answer.status == 429 or answer.status >= 500:  # noqa: PLR2004 - HTTP's own numbers
+            raise _failed(answer)
+        document = _document(answer)
+        first = next(iter(objects_of(document, "status")), {})
+        code, text = string_of(first, "code"), string_of(first, "message")
+        if code in UNKNOWN:
+            return TrackingAnswer(asked, is_known=False)
+        if code != FOUND:
+            raise _refusal(code, text, answer)
+        if answer.status != OK:
+            raise UnreadableError("the answer is not one to this request")
+        parcel = document.get("parcel")
+        if parcel is None:
+            return TrackingAnswer(asked, is_known=False)
+        if not isinstance(parcel, dict) or number not in _numbers(parcel):
+            raise UnreadableError("the answer is about another parcel")
+        return TrackingAnswer(asked, is_known=True, events=_events(parcel, asked))
 
 
 def _failed(answer: Answer) -> CarrierUnavailable:
@@ -151,14 +135,12 @@ def _events(parcel: Json, number: str) -> tuple[TrackingEvent, ...]:
 
 
 def _event(item: Json, number: str, redactor: Redactor) -> TrackingEvent | None:
-    code, happened_at = code_of(string_of(item, "code")), moment_of(string_of(item, "date"))
-    if not code or happened_at is None:
+    event = event_of(number, partial(string_of, item), EVENT, redactor)
+    if event is None:
         return None
-    text = text_of(string_of(item, "labelLong"), redactor)
-    place = place_of(string_of(item, "siteZipCode"), string_of(item, "siteName"), redactor=redactor)
-    status = CODES.get(code)
-    end = kept_until(code, status, text, happened_at)
-    return TrackingEvent(number, code, happened_at, text, place, status, code in CODES, end)
+    status = CODES.get(event.code)
+    end = kept_until(event.code, status, event.text, event.happened_at)
+    return replace(event, status=status, is_listed=event.code in CODES, kept_until=end)
 
 
 def _step(parcel: Json) -> Status | None:

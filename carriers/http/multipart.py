@@ -3,6 +3,7 @@
 import base64
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from email.message import Message
 from email.parser import BytesHeaderParser
 from typing import Final
@@ -66,15 +67,8 @@ def _part(part: bytes) -> tuple[str, bytes] | None:
     head = BytesHeaderParser().parsebytes(part[: end.start()].lstrip())
     body = part[end.end() :]
     if str(head.get("Content-Transfer-Encoding", "")).strip().lower() == "base64":
-        body = _decoded(body)
+        with suppress(ValueError):  # what is no base64 is left as it is, for the caller to refuse
+            body = base64.b64decode(b"".join(body.split()), validate=True)
     if head.get_content_type() == "application/json":
         body = as_utf_8(body, charset_of(str(head["Content-Type"])))
     return str(head.get("Content-ID", "")).strip().strip('"<>'), body
-
-
-def _decoded(content: bytes) -> bytes:
-    """Decode base64; return anything else unchanged, for the caller to refuse."""
-    try:
-        return base64.b64decode(b"".join(content.split()), validate=True)
-    except ValueError:
-        return content
