@@ -83,34 +83,27 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
     def create(self, request: Request) -> Response:
         """Buy a label, or answer with the one bought before with the same Idempotency-Key."""
         body, label = canonical(sent_body(request)), None
-        sender_address = cast("Shop", request.user).sender_address
+        shop, token = cast("Shop", request.user), cast("AccessToken", request.auth)
         try:
-            label, is_replay = self.bought(request, body)
+            key_value = read_key(request.headers.get("Idempotency-Key"))
+            label, is_replay = purchase.buy(
+                shop_id=shop.id,
+                order=read_order(body, sender_address=shop.sender_address),
+                sender_address=shop.sender_address,
+                key=IdempotencyKey(key_value, digest(body)) if key_value else None,
+                token_id=token.id,
+                wait=self.wait,
+            )
         except LabelError as error:
             label = error.label
             raise
         finally:  # of the errors too
             # Known of a label that has a pickup point.
             border = crosses_border(place(label.sender), place(label.pickup_point)) if label else None
-            self.headers = ignored_header(body, sender_address=sender_address, crosses_border=border)
+            self.headers = ignored_header(body, sender_address=shop.sender_address, crosses_border=border)
         replayed = {"Idempotent-Replayed": "true"} if is_replay else {}
         answer_headers = {"Location": f"{TRACKING}/shipments/{label.id}", **headers_of(label), **replayed}
         return Response(self.body(label), status=HTTPStatus.CREATED, headers=answer_headers)
-
-    def bought(self, request: Request, body: Any) -> tuple[ShippingLabel, bool]:
-        """Return the label of a body, and true if it was bought before."""
-        shop, token = cast("Shop", request.user), cast("AccessToken", request.auth)
-        key_value = read_key(request.headers.get("Idempotency-Key"))
-        order = read_order(body, sender_address=shop.sender_address)
-        key = IdempotencyKey(key_value, digest(body)) if key_value else None
-        return purchase.buy(
-            shop_id=shop.id,
-            order=order,
-            sender_address=shop.sender_address,
-            key=key,
-            token_id=token.id,
-            wait=self.wait,
-        )
 
     def retrieve(self, request: Request, label_id: str) -> Response:
         """Answer with a label bought before, its URL signed afresh."""

@@ -47,7 +47,7 @@ logger = logging.getLogger("labels.cancelling")
 class CancelError(Exception):
     """The label was not cancelled; `str()` and `problem`, which does not name it, say why, for staff.
 
-    `failure` is the carrier's error, if it gave one, else `reason` is what the shop is told.
+    `failure` is the carrier's error, if it gave one, else `reason` is what the shop is told, by default the problem.
     """
 
     def __init__(
@@ -56,10 +56,10 @@ class CancelError(Exception):
         problem: str,
         failure: CarrierError | None = None,
         *,
-        reason: str = CHANGED,
+        reason: str = "",
         sentence: str = NOT_CANCELLED,
     ) -> None:
-        self.problem, self.failure, self.reason = gettext(problem), failure, reason
+        self.problem, self.failure, self.reason = gettext(problem), failure, reason or problem
         super().__init__(gettext(sentence).format(label=label.id, problem=self.problem))
 
 
@@ -83,16 +83,13 @@ def cancel(label: ShippingLabel) -> ShippingLabel:
 def not_asked(label: ShippingLabel, error: NotAskedError) -> CancelError:
     """Word the error for staff, and for the shop without account numbers and settings."""
     failure: CarrierError | None = None
-    reason = CHANGED
     if isinstance(error.__cause__, UnknownAccountError):
-        reason = NO_ACCOUNT
-    elif isinstance(error.__cause__, UnreadableSecretError):
+        return CancelError(label, str(error), reason=NO_ACCOUNT)
+    if isinstance(error.__cause__, UnreadableSecretError):
         failure = CredentialsRejected(label.carrier_code, "they can't be read")
-    elif isinstance(error, NoAccountError):
-        reason = str(error)
-    else:
+    elif not isinstance(error, NoAccountError):
         failure = CarrierUnavailable(label.carrier_code, str(error))
-    return CancelError(label, str(error), failure, reason=reason)
+    return CancelError(label, str(error), failure)
 
 
 def cancel_for_shop(label: ShippingLabel) -> ShippingLabel:
@@ -100,7 +97,7 @@ def cancel_for_shop(label: ShippingLabel) -> ShippingLabel:
     if label.state != LabelState.GENERATED:
         return label
     if label.created_at < clock.now() - FORMER_ACCOUNTS_KEPT:
-        raise CancelError(label, TOO_OLD, reason=TOO_OLD)
+        raise CancelError(label, TOO_OLD)
     try:
         return cancel(label)
     except CancelError:
@@ -121,14 +118,15 @@ def begin(label: ShippingLabel) -> ShippingLabel:
     with transaction.atomic():
         latest: ShippingLabel = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).get()
         if latest.state == LabelState.GENERATED and parcels.handed_in(latest):
-            raise CancelError(label, HANDED_IN, reason=HANDED_IN)
+            raise CancelError(label, HANDED_IN)
         facts = {"cancel_requested_at": clock.now(), "leased_until": lease(), "ask_again_at": None}
         is_begun = move(latest, Event.CANCEL_ASKED, **facts)
         if is_begun:
             record(Action.CHANGED, latest, note="Asked to cancel.")
     if not is_begun:
         state = ShippingLabel.objects.row_of(label).values_list("state", flat=True).get()
-        raise CancelError(label, WHY_NOT.get(LabelState(state), NOT_BOUGHT), sentence="{label} {problem}")
+        problem = WHY_NOT.get(LabelState(state), NOT_BOUGHT)
+        raise CancelError(label, problem, reason=CHANGED, sentence="{label} {problem}")
     return latest
 
 
@@ -183,7 +181,7 @@ def kept(label: ShippingLabel, event: Event, problem: str, failure: CarrierError
     if not label.is_cancelled_in_part:
         is_held = Q(leased_until=label.leased_until)
         end(label, event, is_held, cancel_requested_at=None, ask_again_at=None)
-    return CancelError(label, problem, failure, reason=problem)
+    return CancelError(label, problem, failure)
 
 
 def end(label: ShippingLabel, event: Event, *guards: Q, **facts: None) -> None:

@@ -37,16 +37,13 @@ def recover(since: datetime | None = None, *, is_dry_run: bool = False) -> Itera
 
     By default that is the time of the newest label in the database. Raise StorageError.
     """
-    for label_id, label in receipts.read_since(since or newest() - CLOCKS_DIFFER_BY):
+    newest = ShippingLabel.objects.order_by("-id").values_list("id", flat=True).first()
+    since = since or (id_time(newest) if newest else EPOCH) - CLOCKS_DIFFER_BY
+    for label_id, label in receipts.read_since(since):
         done = put_back(label, is_dry_run=is_dry_run) if label else UNREADABLE
         if done:
             logger.info("label recovered", extra={"label": label_id, "reason": done})
             yield done
-
-
-def newest() -> datetime:
-    label_id = ShippingLabel.objects.order_by("-id").values_list("id", flat=True).first()
-    return id_time(label_id) if label_id else EPOCH
 
 
 def put_back(label: ShippingLabel, *, is_dry_run: bool) -> str:

@@ -190,14 +190,7 @@ def reserve(label: ShippingLabel) -> None:
 
 
 def reserve_again(label: ShippingLabel) -> None:
-    """Reserve a label whose reservation raised, with a new lease, and without what may have been written of it."""
-    withdraw(label)
-    label.created_at, label.leased_until = beginning(label.carrier_code, len(label.weights_kg))
-    reserve(label)
-
-
-def withdraw(label: ShippingLabel) -> None:
-    """Remove the row of a reservation that raised.
+    """Reserve a label whose reservation raised, with a new lease, and without what may have been written of it.
 
     Its COMMIT may have been made, or be made yet. Writing the same id again waits for it, so afterwards there is a row
     to remove, and none can appear any more.
@@ -205,6 +198,8 @@ def withdraw(label: ShippingLabel) -> None:
     with suppress(IntegrityError), transaction.atomic():
         label.save(force_insert=True)
     ShippingLabel.objects.row_of(label).delete()
+    label.created_at, label.leased_until = beginning(label.carrier_code, len(label.weights_kg))
+    reserve(label)
 
 
 def purchase(label: ShippingLabel, ordered: Shipment, talk: Conversation) -> ShippingLabel:

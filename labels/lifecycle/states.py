@@ -144,7 +144,10 @@ def change(label: ShippingLabel, event: Event, guards: tuple[Q, ...], names: tup
     if not updated():
         if ShippingLabel.objects.row_of(label).exists():
             return False
-        write_again(label)
+        insert_again(label)
+        metrics.VANISHED_ROWS.labels(label.carrier_code).inc()
+        facts = {"label": label.id, "state": label.state, "tracking_numbers": ",".join(label.tracking_numbers)}
+        logger.critical("label's row vanished and was written again", extra=facts)
     take_effect()
     if step.webhook:
         events.emit(label, step.webhook, endpoints())
@@ -201,14 +204,6 @@ def prepare_effect(label: ShippingLabel, effect: Effect | None) -> Callable[[], 
             return lambda: parcels.release_numbers(label, label.tracking_numbers)
         case _:
             assert_never(effect)
-
-
-def write_again(label: ShippingLabel) -> None:
-    """Write a row that vanished, with all that this process knows of it, and raise an alarm."""
-    insert_again(label)
-    metrics.VANISHED_ROWS.labels(label.carrier_code).inc()
-    facts = {"label": label.id, "state": label.state, "tracking_numbers": ",".join(label.tracking_numbers)}
-    logger.critical("label's row vanished and was written again", extra=facts)
 
 
 def insert_again(label: ShippingLabel) -> None:
