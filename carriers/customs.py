@@ -112,7 +112,10 @@ def _given(carrier: str, shipment: Shipment, customs: Customs) -> Goods | None:
 
 def _laid(shipment: Shipment, items: Sequence[CustomsItem]) -> Goods | None:
     pieces_kg = [item.weight_kg or Decimal(0) for item in items]
-    pieces, rooms = _integers(pieces_kg, [package.weight_kg for package in shipment.packages])
+    rooms_kg = [package.weight_kg for package in shipment.packages]
+    # In the smallest unit that one of the weights is written in.
+    digits = max(0, *(-int(weight.as_tuple().exponent) for weight in (*pieces_kg, *rooms_kg)))
+    pieces, rooms = ([int(weight.scaleb(digits)) for weight in some] for some in (pieces_kg, rooms_kg))
     counts = laying.laid([(weight, item.quantity) for weight, item in zip(pieces, items, strict=True)], rooms)
     if counts is None:
         return None
@@ -120,12 +123,6 @@ def _laid(shipment: Shipment, items: Sequence[CustomsItem]) -> Goods | None:
         tuple(replace(item, quantity=count) for item, count in zip(items, of_parcel, strict=True) if count)
         for of_parcel in counts
     ]
-
-
-def _integers(*lists_kg: list[Decimal]) -> list[list[int]]:
-    """Return the weights in the smallest unit that one of them is written in."""
-    digits = max(0, *(-int(weight.as_tuple().exponent) for weights_kg in lists_kg for weight in weights_kg))
-    return [[int(weight.scaleb(digits)) for weight in weights_kg] for weights_kg in lists_kg]
 
 
 def _problem(shipment: Shipment, items: Sequence[CustomsItem]) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final
 
 import phonenumbers
 from phonenumbers import PhoneNumber, PhoneNumberType
@@ -18,15 +18,14 @@ RECIPIENT: Final = "destinationAddress"
 _FRENCH_MOBILES: Final = ("+336", "+337")
 # In some countries mobile and fixed numbers look alike; there a number is taken for a mobile.
 _MOBILE_TYPES: Final = (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE_OR_MOBILE)
-T = TypeVar("T")
 
 
-def all_of(*makers: Callable[[], T]) -> list[T]:
+def all_of(*makers: Callable[[], Any]) -> list[Any]:
     """Return the result of each; if some raise Rejected, raise the first error with the others.
 
     Several parcels may be refused for one field of the order: it is named once.
     """
-    made: list[T] = []
+    made: list[Any] = []
     refusals: dict[str, Rejected] = {}
     for make in makers:
         try:

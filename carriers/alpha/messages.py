@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import ROUND_UP, Decimal
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
 from carriers import itinerary
 from carriers.alpha import parties
@@ -113,7 +113,7 @@ def _printed(shipment: Shipment) -> list[str]:
 
 
 def _parcels(shipment: Shipment, product: Product) -> list[Fields]:
-    parts: list[Any] = all_of(
+    parts = all_of(
         lambda: [route_of(shipment, package) for package in shipment.packages],
         lambda: _goods(shipment),
         # For a relay the reference is a content, as its own field holds the relay's code.

@@ -128,10 +128,10 @@ def _names(party: Party, path: str) -> Values:
 
 def _address(party: Party, path: str) -> Values:
     city_field = CarrierField(CARRIER, f"{path}.city", CITY_LENGTH)
-    (first, second), (zip_code,), (city,) = all_of(
+    (first, second), zip_code, city = all_of(
         lambda: _lines(party, path),
-        lambda: (required(zip_code_of(party), CarrierField(CARRIER, f"{path}.zip", ZIP_LENGTH)),),
-        lambda: (required(to_ascii(party.city), city_field),),
+        lambda: required(zip_code_of(party), CarrierField(CARRIER, f"{path}.zip", ZIP_LENGTH)),
+        lambda: required(to_ascii(party.city), city_field),
     )
     return {"Adress1": first, "Adress2": second, "ZipCode": zip_code, "City": city, "Country": party.country_code}
 
@@ -153,9 +153,9 @@ def _lines(party: Party, path: str) -> tuple[str, str]:
     """Return the street and the second line; a longer street runs on in the second, before what is given there."""
     field = CarrierField(CARRIER, f"{path}.address2", LINE_LENGTH)
     street_field = CarrierField(CARRIER, f"{path}.address1", LINE_LENGTH)
-    (first, *rest), (more,) = all_of(
+    (first, *rest), more = all_of(
         lambda: wrapped(present(to_ascii(party.address1), street_field), street_field, LINES),
-        lambda: [fitting(to_ascii(party.address2), field)],
+        lambda: fitting(to_ascii(party.address2), field),
     )
     return first, joined("".join(rest), more, field, "the street leaves of the second line")
 

@@ -48,7 +48,10 @@ def read_parcel(answer: Answer, *, index: int, others: tuple[str, ...] = ()) -> 
     parts, document = parts_of(answer, "label", "cn23")
     said = (each.text or each.code for each in messages_of(document) if each.kind == "WARNING")
     warnings = tuple(filter(None, map(answer.request.redactor.text, said)))[:MAX_WARNINGS]
-    number, label, errors = _number(document), _pdf(parts, "label"), errors_of(document, answer.status)
+    # A number may come as text, with spaces in it, or as a JSON number.
+    blocks = (block for name in ANSWER_BLOCKS if isinstance(block := document.get(name), dict))
+    number = next(filter(None, (clean_number(string_of(block, "parcelNumber")) for block in blocks)), "")
+    label, errors = _pdf(parts, "label"), errors_of(document, answer.status)
     if errors and not (number or label):
         raise error_of(errors, answer, index=index)
     name = number if number not in ("", *others) else f"parcel-{index + 1}"
@@ -171,12 +174,6 @@ def objects_of(document: Json, name: str) -> list[Json]:
     if isinstance(values, dict):
         return [values]
     return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
-
-
-def _number(document: Json) -> str:
-    """Return the parcel's number, whether it came as text, with spaces in it, or as a JSON number."""
-    blocks = (block for name in ANSWER_BLOCKS if isinstance(block := document.get(name), dict))
-    return next(filter(None, (clean_number(string_of(block, "parcelNumber")) for block in blocks)), "")
 
 
 def errors_of(document: Json, status: int) -> list[Message]:

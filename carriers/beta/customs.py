@@ -45,12 +45,11 @@ def declarations(shipment: Shipment) -> list[tuple[Json, Json]]:
     customs = customs_of(CARRIER, shipment)
     if customs is None:
         return [({}, {})] * len(shipment.packages)
-    parts: list[Any] = all_of(
+    texts, contents, fields = all_of(
         lambda: _texts(customs),
         lambda: _contents(shipment, customs),
         lambda: _fields(shipment, customs),
     )
-    texts, contents, fields = parts
     duties = {"ddp" if is_ddp(shipment) else "ftd": True} if customs.is_duties_paid_by_sender else {}
     blocks = (
         {"service": {"totalAmount": cents}, "parcel": duties, "customsDeclarations": texts | content}
@@ -122,11 +121,10 @@ def _contents(shipment: Shipment, customs: Customs) -> list[Json]:
     """Return each parcel's articles and comments and, for duties paid by the sender, the description of them all."""
     code = _code(shipment, customs)
     describe = partial(printed_goods, max_length=DESCRIPTION_LENGTH - len(code))
-    parts: list[Any] = all_of(
+    comments, parcels = all_of(
         lambda: _comments(shipment, customs),
         lambda: items_by_parcel(CARRIER, shipment, described(customs, describe)),
     )
-    comments, parcels = parts
     return [
         ({"description": _summary(items)} if is_ddp(shipment) else {})
         # In the place of the comments a code is that of the only article.

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from carriers.beta import parties
 from carriers.beta.customs import check_duties, declarations, is_ddp
-from carriers.beta.parties import CARRIER, HEADERS, LINE_LENGTH, contract, field_list, headers, own_number
+from carriers.beta.parties import CARRIER, HEADERS, LINE_LENGTH, contract, field_list, own_number
 from carriers.customs import is_in_union
 from carriers.errors import CarrierUnavailable, OutcomeUnknown, RequestRejected
 from carriers.http.transport import Request
@@ -49,7 +49,7 @@ def bodies(shipment: Shipment, point: PickupPoint | None = None) -> list[Json]:
         recipient = destination(shipment, point)
         recipient = parties.at_point(recipient, point) if point else parties.before_look_up(recipient)
         shipment = replace(shipment, recipient=recipient)
-    parts: list[Any] = all_of(
+    parts = all_of(
         lambda: [_letter(shipment, product, index) for index in range(len(shipment.packages))],
         lambda: declarations(shipment),
     )
@@ -81,7 +81,8 @@ def request(
     """Return a call of the label service, whose headers may have the credentials."""
     url, redactor = url_of(base_url, operation), Redactor(credentials, shipment)
     unanswered_error = OutcomeUnknown if operation == PURCHASE else CarrierUnavailable
-    return Request(operation, url, _encoded(body), headers(credentials), redactor, unanswered_error)
+    headers = HEADERS | ({"apiKey": credentials.api_key} if credentials.api_key else {})
+    return Request(operation, url, _encoded(body), headers, redactor, unanswered_error)
 
 
 def query(operation: str, url: str, body: Json, redactor: Redactor) -> Request:
@@ -111,14 +112,13 @@ def links(shipment: Shipment, rank: int, followers: Sequence[str]) -> Fields:
 
 def _letter(shipment: Shipment, product: Product, index: int) -> Json:
     package, is_at_point = shipment.packages[index], product.needs_pickup_point
-    parts: list[Any] = all_of(
+    sold, sender, recipient, instructions, references = all_of(
         lambda: _sold(shipment, product, package),
         lambda: parties.sender(shipment.sender),
         lambda: parties.recipient(shipment.recipient, is_at_point=is_at_point, is_duty_paid=is_ddp(shipment)),
         lambda: _instructions(shipment),
         lambda: references_of(CARRIER, shipment, REFERENCE_LENGTH, to_latin),
     )
-    sold, sender, recipient, instructions, references = parts
     point = {"pickupLocationId": shipment.pickup_point_code} if is_at_point else {}
     # Rounded up: a weight below the one on the carrier's scale would be a false declaration.
     weight_kg = package.weight_kg.quantize(WEIGHT_STEP_KG, ROUND_UP)
@@ -134,11 +134,11 @@ def _letter(shipment: Shipment, product: Product, index: int) -> Json:
 def _sold(shipment: Shipment, product: Product, package: Package) -> Json:
     """Return the carrier's code, and what it allows: duties paid by the sender, and insurance."""
     code = route_of(shipment, package).carrier_code
-    parts: list[Any] = all_of(
+    _, insurance = all_of(
         lambda: check_duties(shipment, code),
         lambda: _insurance(shipment, code, is_at_point=product.needs_pickup_point),
     )
-    return {"service": {"productCode": code}, "parcel": parts[1]}
+    return {"service": {"productCode": code}, "parcel": insurance}
 
 
 def _service(shipment: Shipment) -> Json:

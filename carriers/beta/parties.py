@@ -50,11 +50,6 @@ def check_credentials(credentials: Credentials) -> None:
         raise CredentialsRejected(CARRIER, "a contract number with its password, or an API key, is needed")
 
 
-def headers(credentials: Credentials) -> Mapping[str, str]:
-    """Return the headers of a call of the label service."""
-    return {**HEADERS, **({"apiKey": credentials.api_key} if credentials.api_key else {})}
-
-
 def contract(credentials: Credentials) -> dict[str, str]:
     """Return what a body of the label service says of the contract; an API key is a header instead."""
     if credentials.api_key:
@@ -155,7 +150,7 @@ def _shown(text: str) -> str:
 
 def _address(party: Party, path: str, reason: str = "", *, is_notice: bool = False) -> Address:
     """Return an address without its empty fields."""
-    parts: list[Mapping[str, str]] = all_of(
+    parts = all_of(
         lambda: {"companyName": _text(party.company, f"{path}.company")},
         lambda: {"lastName": _text(party.last_name, f"{path}.lastName")},
         lambda: {"firstName": _text(party.first_name, f"{path}.firstName", FIRST_NAME_LENGTH)},

@@ -64,7 +64,13 @@ class BetaTracker(Tracker):
     def _read(answer: Answer, *, number: str, asked: str) -> TrackingAnswer:
         if answer.status == 429 or answer.status >= 500:  # noqa: PLR2004 - HTTP's own numbers
             raise _failed(answer)
-        document = _document(answer)
+        try:
+            document = document_of(answer.body)
+        except UnreadableError:
+            # A page in front of the service that turns a robot away says nothing about the credentials.
+            if answer.status in REFUSED_CREDENTIALS:
+                raise _failed(answer) from None
+            raise
         first = next(iter(objects_of(document, "status")), {})
         code, text = string_of(first, "code"), string_of(first, "message")
         if code in UNKNOWN:
@@ -84,16 +90,6 @@ class BetaTracker(Tracker):
 def _failed(answer: Answer) -> CarrierUnavailable:
     problem = f"its tracking service answered HTTP {answer.status}"
     return CarrierUnavailable(CARRIER, problem, is_carrier_failing=True)
-
-
-def _document(answer: Answer) -> Json:
-    try:
-        return document_of(answer.body)
-    except UnreadableError:
-        # A page in front of the service that turns a robot away says nothing about the credentials.
-        if answer.status in REFUSED_CREDENTIALS:
-            raise _failed(answer) from None
-        raise
 
 
 def _refusal(code: str, text: str, answer: Answer) -> CarrierError:
