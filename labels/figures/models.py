@@ -5,6 +5,8 @@ from django.db import models
 from shops.contracts.models import CARRIER_CHOICES
 from shops.db.fields import KeyField
 
+KEY = ["day", "shop", "carrier_code", "product_code", "state", "error_code"]
+
 
 class LabelFigure(models.Model):
     """The labels ordered on one day of one shop, carrier, product, state and error code."""
@@ -21,15 +23,10 @@ class LabelFigure(models.Model):
     last_finished_at = models.DateTimeField(null=True)
 
     class Meta:
-        ordering = ["day", "shop", "carrier_code", "product_code", "state", "error_code"]
+        ordering = KEY
         verbose_name_plural = "figures for finance"
         default_permissions = ("view",)
-        constraints = [
-            models.UniqueConstraint(
-                fields=["day", "shop", "carrier_code", "product_code", "state", "error_code"],
-                name="labelfigure_once",
-            )
-        ]
+        constraints = [models.UniqueConstraint(fields=KEY, name="labelfigure_once")]
 
     def __str__(self) -> str:
         return f"{self.day} {self.shop_id} {self.product_code} {self.state}: {self.labels}"

@@ -64,17 +64,10 @@ class LabelFolder(FileSystemStorage):
             with suppress(FileNotFoundError):
                 os.unlink(temporary)
             raise
-        self.sync_folders(month)
-
-    def sync_folders(self, month: str) -> None:
-        """Make a file's name survive a power cut, and once a process the names of the month and the year above it.
-
-        Another process may have made those just now, and not be so far.
-        """
         sync_folder(month)
-        if month not in self.safe_months:
-            for folder in Path(month).parents[:2]:
-                sync_folder(folder)
+        if month not in self.safe_months:  # another process may have made it just now, and not be so far
+            for above in Path(month).parents[:2]:
+                sync_folder(above)
             self.safe_months.add(month)
 
     def delete(self, name: str) -> None:
