@@ -53,7 +53,9 @@ def compare(labels: Iterable[ShippingLabel], names: set[str]) -> Iterator[Differ
     """Compare a month's labels with the names in the storage, and use the names up."""
     for label in labels:
         if is_kept(label) and label.pdf_key not in names:
-            yield from without_pdf(label.id)
+            latest = ShippingLabel.objects.only(*FIELDS).get(id=label.id)
+            if is_kept(latest) and not storage.is_stored(latest.pdf_key):
+                yield NO_PDF, described(latest)
         elif label.has_pdf:
             names.discard(label.pdf_key)
     for name in sorted(names):
@@ -62,13 +64,6 @@ def compare(labels: Iterable[ShippingLabel], names: set[str]) -> Iterator[Differ
 
 def is_kept(label: ShippingLabel) -> bool:
     return label.state == LabelState.GENERATED and label.pdf_removed_at is None
-
-
-def without_pdf(label_id: str) -> Iterator[Difference]:
-    """Look once more at a label whose PDF was not among the names."""
-    label = ShippingLabel.objects.only(*FIELDS).get(id=label_id)
-    if is_kept(label) and not storage.is_stored(label.pdf_key):
-        yield NO_PDF, described(label)
 
 
 def without_label(name: str) -> Iterator[Difference]:
