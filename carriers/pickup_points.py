@@ -3,11 +3,12 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from threading import Lock
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from cachetools import TTLCache
 
@@ -130,21 +131,11 @@ class PickupPointCache:
         if found and time.monotonic() - asked_at < SEARCH_FRESH_S:
             return found
         try:
-            fresh = FoundPoints(datetime.now(UTC), ask())
+            found = FoundPoints(datetime.now(UTC), ask())
         except CarrierUnavailable:
             if found is None:
                 raise
             return found
-        return self._remember(query, fresh)
-
-    def network_of(self, key: Key) -> str:
-        """Return the network of a point that was shown within a day, empty if it is not known."""
-        with self._lock:
-            known = self._points.get(key)
-        network = known[2].network if known else ""
-        return network or (self._networks.get(key) if self._networks else "")
-
-    def _remember(self, query: PointQuery, found: FoundPoints) -> FoundPoints:
         now_s = time.monotonic()
         with self._lock:
             found = found._replace(points=[self._shared(query.country_code, point) for point in found.points])
@@ -155,6 +146,13 @@ class PickupPointCache:
         if self._networks and networks:
             self._networks.add(networks)
         return found
+
+    def network_of(self, key: Key) -> str:
+        """Return the network of a point that was shown within a day, empty if it is not known."""
+        with self._lock:
+            known = self._points.get(key)
+        network = known[2].network if known else ""
+        return network or (self._networks.get(key) if self._networks else "")
 
     def _shared(self, country_code: str, point: PickupPoint) -> PickupPoint:
         """Return a point with the texts and hours of the one that is known: each customer's address is a search."""
@@ -211,6 +209,16 @@ def _span(span: Span) -> Span | None:
 
 def _next_day(clock: str) -> str:
     return f"{int(clock[:2]) + 24}{clock[2:]}"
+
+
+def closures(periods: Iterable[tuple[Any, Any]], day_of: Callable[[Any], date]) -> tuple[tuple[date, date], ...]:
+    """Return the first and the last day of each period that can be read; an end may be absent, not both."""
+    found = []
+    for first, last in periods:
+        with suppress(TypeError, ValueError, OverflowError, OSError):
+            if first or last:
+                found.append((day_of(first) if first else date.min, day_of(last) if last else date.max))
+    return tuple(found)
 
 
 def degrees(text: str) -> float | None:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import date
 from decimal import ROUND_UP, Decimal, InvalidOperation
 from typing import Any, Final
 from xml.etree.ElementTree import Element
@@ -14,7 +13,7 @@ from carriers.alpha.refusals import POINT_REFUSALS, SEARCH_REFUSALS
 from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.http import soap
 from carriers.http.transport import Answer, UnreadableError
-from carriers.pickup_points import ALPHA_2_LENGTH, TEXTS, PointQuery, Span, degrees, joined, spans_of
+from carriers.pickup_points import ALPHA_2_LENGTH, TEXTS, PointQuery, Span, closures, degrees, joined, spans_of
 from carriers.products import MAINLAND
 from carriers.shipment import Credentials, PickupPoint
 from carriers.text import CarrierField, fitting, required, to_ascii
@@ -148,7 +147,7 @@ def _point(point: Element, country_code: str, *, has_distance: bool = False) -> 
         **texts,
         max_weight_kg=_kilograms(soap.text(point, "poidsMaxi")),
         is_open=soap.is_true(point, "actif", otherwise=True),
-        closures=tuple(_closures(point)),
+        closures=closures(_closed_periods(point), day_of),
         kind=LOCKER if hours is None else "relay",
         latitude=degrees(soap.text(point, "coordGeolocalisationLatitude")),
         longitude=degrees(soap.text(point, "coordGeolocalisationLongitude")),
@@ -179,13 +178,10 @@ def _kilograms(text: str) -> Decimal | None:
     return None
 
 
-def _closures(point: Element) -> Iterator[tuple[date, date]]:
-    """Yield the first and the last day of each period in which the point is closed; an end may be absent."""
+def _closed_periods(point: Element) -> Iterator[tuple[str, str]]:
     for period in point.findall("listePeriodeFermeture"):
         first, last = (
             next(filter(None, (soap.text(period, f"{name}De{end}") for name in ("calendar", "date"))), "")
             for end in ("Debut", "Fin")
         )
-        with suppress(ValueError, OverflowError):
-            if first or last:
-                yield day_of(first) if first else date.min, day_of(last) if last else date.max
+        yield first, last

@@ -1,7 +1,7 @@
 """beta's point service: look up a pickup point by its code, abroad by way of a search, and search those of a place."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from decimal import ROUND_UP, Decimal
@@ -13,7 +13,7 @@ from carriers.beta.refusals import POINT_REFUSALS, SEARCH_REFUSALS
 from carriers.errors import CarrierUnavailable, PickupPointRejected
 from carriers.http.transport import Answer, UnreadableError
 from carriers.itinerary import shipping_day
-from carriers.pickup_points import ALPHA_2_LENGTH, TEXTS, PointQuery, Span, degrees, joined, spans_of
+from carriers.pickup_points import ALPHA_2_LENGTH, TEXTS, PointQuery, Span, closures, degrees, joined, spans_of
 from carriers.pickup_points import FIELD as POINT
 from carriers.products import PARIS
 from carriers.redaction import Redactor
@@ -167,11 +167,12 @@ def _checked(answer: Answer, refusals: Refusals = POINT_REFUSALS) -> Mapping[str
 def _point(point: Record, country_code: str, day: date) -> PickupPoint:
     texts: Json = {name: _CLEANER.text(string_of(point, theirs)) for name, theirs in (TEXTS | NETWORK).items()}
     distance_m, country = integer_of(point.get("distanceEnMetre")), texts["country_code"].upper()
+    periods = ((each.get("calendarDeDebut"), each.get("calendarDeFin")) for each in objects_of(point, "listeConges"))
     found = PickupPoint(
         **texts | {"country_code": country if len(country) == ALPHA_2_LENGTH else country_code},
         max_weight_kg=_kilograms(point.get("poidsMaxi")),
         is_open=not is_true(point, "congesTotal"),
-        closures=tuple(_closures(point)),
+        closures=closures(periods, _date),
         kind=KINDS.get(texts["type_code"], "relay"),
         latitude=degrees(str(point.get("coordGeolocalisationLatitude", point.get("latitude")))),
         longitude=degrees(str(point.get("coordGeolocalisationLongitude", point.get("longitude")))),
@@ -203,15 +204,6 @@ def _is_in_season(point: Record, day: date) -> bool:
 def _kilograms(value: Any) -> Decimal | None:
     grams = integer_of(value)
     return Decimal(grams) / GRAMS if grams and grams > 0 else None
-
-
-def _closures(point: Record) -> Iterator[tuple[date, date]]:
-    """Yield the first and the last day of each period in which the point is closed; an end may be absent."""
-    for period in objects_of(point, "listeConges"):
-        first, last = period.get("calendarDeDebut"), period.get("calendarDeFin")
-        with suppress(TypeError, ValueError, OverflowError, OSError):
-            if first or last:
-                yield _date(first) if first else date.min, _date(last) if last else date.max
 
 
 def _date(value: Any) -> date:
