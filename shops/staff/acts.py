@@ -90,7 +90,8 @@ class ActingAdmin(ConcealingAdmin[Row]):
         return row
 
     def page(self, request: HttpRequest, template: str, context: dict[str, Any]) -> TemplateResponse:
-        site = {**self.admin_site.each_context(request), "opts": self.opts, "media": self.media}
+        own = {"opts": self.opts, "media": self.media, "subtitle": context.get("original", "")}
+        site = {**self.admin_site.each_context(request), **own}
         return TemplateResponse(request, template, site | context)
 
     def has_act_permission(self, request: HttpRequest) -> bool:

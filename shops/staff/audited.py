@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 
 from shops.models import AccessToken
@@ -47,7 +48,8 @@ class AuditedAdmin(ActingAdmin[Row]):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Record a search, and a list of customers' rows that shows them."""
-        answer = super().changelist_view(request, extra_context)
+        title = capfirst(self.opts.verbose_name_plural)
+        answer = super().changelist_view(request, {"title": title, **(extra_context or {})})
         listed = (getattr(answer, "context_data", None) or {}).get("cl")
         if listed is None:
             return answer

@@ -1,6 +1,7 @@
 """The looks of the staff's lists: the id is last, and filters can be taken off."""
 
 import re
+from collections import defaultdict
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from shops.staff.filters import PeriodFilter
 from tests.config.test_ids import LISTS
 from tests.labels.factories import LabelFactory
 from tests.support.api import Response
-from tests.support.desk import FRENCH, member, rows
+from tests.support.desk import FRENCH, member, routes, rows
 from tests.support.factories import ShopFactory, import_parcel, promise
 
 pytestmark = pytest.mark.django_db
@@ -89,3 +90,15 @@ def test_the_sidebar_marks_one_page_as_the_current_one() -> None:
     for address in (*DJANGOS, TO_DECIDE):
         groups = staff.get(address).context["sidebar_navigation"]
         assert [item["link"] for group in groups for item in group["items"] if item["active"]] == [address]
+
+
+def test_no_two_pages_have_one_title_and_lists_are_named_by_what_they_list(no_sidebar: None) -> None:
+    staff, titles = member("root"), defaultdict(list)
+    for name, address in routes(rows()):
+        answer = staff.get(address)
+        text = answer.getvalue().decode(errors="ignore") if answer.status_code == 200 else ""
+        # A row's removal is asked about on a page whose text names it.
+        if not name.endswith("_delete") and (title := re.search(r"<title>(.*?)</title>", text, re.DOTALL)):
+            titles[" ".join(title[1].split())].append(name)
+    assert {title: names for title, names in titles.items() if len(names) > 1} == {}
+    assert [title for title in titles if title.startswith("Select ")] == []
