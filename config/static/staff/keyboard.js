@@ -10,6 +10,8 @@ function focusFilters(left = 100) {
 }
 
 document.addEventListener("DOMContentLoaded", () => {
+  // What scrolls is named in the page's language: its library calls it "scrollable content".
+  if (window.SimpleBar) window.SimpleBar.defaultOptions.ariaLabel = document.title;
   for (const each of document.querySelectorAll(":is(a:not([href]), div, span)[x-on\\:click]")) {
     if (!each.textContent.trim() || each.querySelector("a, button, input")) continue;
     each.tabIndex = 0;

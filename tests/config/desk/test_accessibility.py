@@ -1,12 +1,17 @@
 """The staff's pages in a browser: axe finds no fault, nothing scrolls sideways, no list is endless on a phone."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import User
 
 from labels.figures.counting import recount
+from shops.models import AuditEntry, Shop, WebhookDelivery, WebhookEndpoint
+from shops.staff.audit.models import Action, Channel
+from shops.staff.audit.recording import Actor, acting, record
+from shops.webhooks import endpoints, signing
 from tests.labels.admin.pages import LABELS, TO_DECIDE
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.support.api import logged_in
@@ -42,7 +47,9 @@ await open("unfold_more", "#logout-form");
 const theme = [...page.querySelectorAll("nav a")].find((each) => each.textContent.includes("computer"));
 const fits = theme.getBoundingClientRect().right <= theme.parentElement.getBoundingClientRect().right;
 await open("filter_list", "#changelist-filter");
-return fits && Boolean(await until(() => page.activeElement.closest("#changelist-filter")));
+const names = [...page.querySelectorAll("[aria-label]")].map((each) => each.ariaLabel);
+return fits && names.includes("Colis | Parcel service") && !names.includes("scrollable content")
+  && Boolean(await until(() => page.activeElement.closest("#changelist-filter")));
 """
 OVERFLOW = """
 const list = page.querySelector("#result_list");
@@ -88,7 +95,7 @@ def test_filters_and_the_accounts_menu_open_by_the_keyboard(tmp_path: Path) -> N
     made()
     cookie = f"sessionid={logged_in(is_superuser=True).cookies['sessionid'].value}; language=fr"
     (result,) = shown([(PARCELS, DESK, "light", KEYS)], tmp_path, cookie)
-    assert result["told"] is True  # the first of the filters has the focus, and the menu's words fit
+    assert result["told"] is True  # the first of the filters has the focus, the menu's words fit, the list is named
     assert "aria-input-field-name" not in [fault for fault, *_ in result["found"]]
 
 
@@ -114,6 +121,31 @@ def test_the_lists_of_parcels_and_labels_fit_a_laptop(tmp_path: Path, language: 
     cookie = f"sessionid={logged_in(is_superuser=True).cookies['sessionid'].value}; language={language}"
     results = shown([(path, LAPTOP, "light", OVERFLOW) for path in (PARCELS, LABELS)], tmp_path, cookie)
     assert [result["told"] for result in results] == [False, False]
+
+
+@needs_browser
+def test_long_ids_and_names_leave_the_other_columns_and_a_phone_their_place(tmp_path: Path) -> None:
+    shop = ShopFactory()
+    deliver_about("x" * 255, shop)
+    User.objects.create_user("x" * 150)
+    staff = logged_in(is_superuser=True)
+    with acting(Actor("x" * 150, Channel.COMMAND)):
+        entry = record(Action.VIEWED, shop, customer_email="zoe@example.com")
+    AuditEntry.objects.update(object_id="x" * 255)
+    lists = ("shops/auditentry/", "shops/webhookdelivery/", "auth/user/")
+    checks: list[Any] = [(f"/admin/{path}", LAPTOP, "light", OVERFLOW) for path in lists]
+    checks.append((f"/admin/shops/auditentry/{entry.pk}/change/", PHONE, "light"))
+    *of_lists, of_entry = shown(checks, tmp_path, f"sessionid={staff.cookies['sessionid'].value}")
+    assert {result["path"]: result["told"] for result in of_lists} == {f"/admin/{path}": False for path in lists}
+    assert of_entry["scrollWidth"] <= PHONE
+
+
+def deliver_about(subject: str, shop: Shop) -> None:
+    endpoint = WebhookEndpoint(shop=shop, url="https://shop.example/hook")
+    endpoint.set_secret(signing.new_secret())
+    endpoint.save()
+    endpoints.send_test(endpoint)
+    WebhookDelivery.objects.update(subject=subject)
 
 
 @needs_browser

@@ -74,7 +74,8 @@ def test_sheets_have_french_titles(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.django_db
 def test_french_titles_have_no_article_that_a_vowel_would_cut() -> None:
     browser = member("root")
-    for name, address in routes(rows()):
+    of_apps = [("labels_change", "/admin/labels/"), ("auth_change", "/admin/auth/")]
+    for name, address in [*routes(rows()), *of_apps]:
         if name.endswith(("_change", "_add")) and (answer := browser.get(address, headers=FRENCH)).status_code == 200:
             title = re.search(r"<title>(.*?)</title>", answer.text, re.DOTALL)
             assert title, name
@@ -140,6 +141,7 @@ def test_french_words_go_with_what_they_are_said_of() -> None:
     for address, words in FRENCH_WORDS.items():
         page = re.sub(r"\s+", " ", staff.get(address, headers=FRENCH).text)
         assert [each for each in words if f"> {each} <" not in page and f">{each}<" not in page] == [], address
+    assert 'title="Oui"' in staff.get("/admin/shops/shop/", headers=FRENCH).text
 
 
 @pytest.mark.django_db

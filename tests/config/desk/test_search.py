@@ -1,5 +1,6 @@
 """The one search box: what it finds, for whom, where it leads and what is recorded of it."""
 
+import re
 from typing import Any
 
 import pytest
@@ -45,6 +46,10 @@ def found(staff: Client, text: str) -> set[str]:
 
 def somebody(**fields: Any) -> dict[str, Any]:
     return RECIPIENT | {"firstName": "Anaïs", "lastName": "Le Goff", "zip": "29200", "city": "Brest"} | fields
+
+
+def test_the_first_page_has_one_search_box(staff: Client) -> None:
+    assert re.findall(r'<input\b[^>]*\btype="search"[^>]*\bname="(\w+)"', staff.get("/admin/").text) == ["q"]
 
 
 def test_one_hit_opens_its_page(staff: Client, shop: Shop) -> None:
