@@ -43,6 +43,7 @@ from shops.staff.panels import (
 LATE_TRACKING_S: Final = 900
 TROUBLE: Final = (TrackingStatus.EXCEPTION, TrackingStatus.RETURN_TO_SENDER)
 TROUBLE_DAYS: Final = 30
+ENDED: Final = (TrackingStatus.DELIVERED, TrackingStatus.RETURNED_TO_SENDER)
 parcels_url = partial(list_url, "parcels", "parcel")
 
 
@@ -127,8 +128,9 @@ def rows(request: HttpRequest) -> Iterator[Row]:
     if not may_view(request, "parcels", "parcel"):
         return
     live, changed, first = Parcel.objects.live(), "last_status_updated_at", today() - timedelta(days=TROUBLE_DAYS)
-    late = counted(live.filter(is_overdue(clock.now())), WINDOW_END)
-    link = parcels_url(delivery=Timing.OVERDUE.value)
+    late = counted(live.filter(is_overdue(clock.now())).exclude(last_status__in=ENDED), WINDOW_END)
+    going_on = [NONE, *(status.value for status in TrackingStatus if status not in ENDED)]
+    link = parcels_url(delivery=Timing.OVERDUE.value, status=going_on)
     yield Row("overdue", gettext("Past their promise, not delivered"), link, **late)
     soon, title = counted(live.filter(goes_back()), changed), gettext("Go back from their pickup point within 2 days")
     yield Row("goes_back", title, parcels_url(goes_back=GOES_BACK_DAYS), **soon)

@@ -26,6 +26,8 @@ from tests.support.factories import ParcelLineFactory, ShopFactory, import_lines
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
+ENDED = ("DELIVERED", "RETURNED_TO_SENDER")
+STATUSES = (None, "IN_TRANSIT", "WAITING_FOR_PICKUP", "EXCEPTION", "RETURN_TO_SENDER", *ENDED)
 VIEWS = ("view_parcel", "view_shippinglabel", "view_webhookendpoint", "view_carriercontract", "view_shop")
 
 
@@ -57,7 +59,7 @@ def label(chance: random.Random, shop: Shop, now: datetime) -> tuple[ShippingLab
 def parcel(chance: random.Random, now: datetime) -> dict[str, Any]:
     end = now + chance.uniform(-50, 50) * HOUR
     facts: dict[str, Any] = {
-        "lastStatus": chance.choice(["IN_TRANSIT", "WAITING_FOR_PICKUP", "EXCEPTION", "RETURN_TO_SENDER", "DELIVERED"]),
+        "lastStatus": chance.choice(STATUSES),
         "createdAt": ms(now - chance.uniform(1, 40 * 24) * HOUR),
         "endDepositDate": chance.choice([None, ms(now + chance.uniform(-10, 100) * HOUR)]),
         "deliveryDate": None,
@@ -104,7 +106,7 @@ def test_each_row_is_its_list_and_a_count_by_hand(
     expected = {
         "refused": len(failed),
         "overdue": sum(
-            each["lastStatus"] != "DELIVERED" and each["estimatedDeliveryDateWindow"]["exactDeliveryDay"] < ms(now)
+            each["lastStatus"] not in ENDED and each["estimatedDeliveryDateWindow"]["exactDeliveryDay"] < ms(now)
             for each in parcels
         ),
         "goes_back": sum(
