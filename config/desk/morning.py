@@ -14,7 +14,6 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import formats, timezone, translation
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
 from config.desk import queue
 from shops.db import clock
@@ -80,9 +79,10 @@ def choice(request: HttpRequest) -> dict[str, Any]:
     return {"morning": {"is_wanted": MorningMail.objects.filter(user=request.user.pk).exists(), "hour": HOUR}}
 
 
-@require_POST
 def choose(request: HttpRequest) -> HttpResponse:
-    """Begin with tomorrow's e-mail, or stop them."""
+    """Begin with tomorrow's e-mail, or stop them; a log-in in between leads back."""
+    if request.method != "POST":
+        return HttpResponseRedirect(reverse("admin:index"))
     user = request.user
     assert isinstance(user, User)  # a view of the staff's
     mine = MorningMail.objects.filter(user=user)

@@ -9,7 +9,6 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
-from django.views.decorators.http import require_POST
 
 from carriers import CARRIERS
 from labels.admin import figures as labels
@@ -45,9 +44,10 @@ def context(request: HttpRequest) -> dict[str, Any]:
     return {"queue": rows(request), "may_take": may_take, "colleagues": taking.colleagues() if may_take else []}
 
 
-@require_POST
 def take(request: HttpRequest, name: str) -> HttpResponse:
-    """Take a row of the queue, let it go or hand it over, or leave a note on it."""
+    """Take a row of the queue, let it go or hand it over, or leave a note on it; a log-in in between leads back."""
+    if request.method != "POST":
+        return HttpResponseRedirect(reverse("admin:index"))
     if not may_change(request):
         raise PermissionDenied
     if name not in {row.name for row in rows(request)}:

@@ -210,3 +210,9 @@ def test_a_parcel_keeps_who_took_it_and_its_notes_when_it_is_imported_again() ->
     assert "Ask the depot" in staff.get(f"{page}change/").text
     assert "Ask the depot" not in member("Operations").get(f"{page}change/").text
     assert TrackingNumber.objects.get().parcel_id == kept.id
+
+
+@pytest.mark.parametrize("act", ["queue/overdue", "morning"])
+def test_whoever_had_to_log_in_before_an_act_is_led_to_the_first_page(act: str) -> None:
+    answer = logged_in(*VIEWS).get(f"/admin/{act}/")  # what was sent is lost, and the log-in leads back
+    assert (answer.status_code, answer.headers.get("Location")) == (302, "/admin/")
