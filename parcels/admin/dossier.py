@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from django.conf import settings
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import override
@@ -76,9 +77,9 @@ def copies(parcel: Parcel) -> dict[str, str]:
     made = {}
     for language, (title, since, until) in COPIES.items():
         status = parcel.last_status or ""
-        with override(language):
+        with override(language if language == "fr" else settings.LANGUAGE_CODE):
             days = [date_format(each.astimezone(zone()), "DATE_FORMAT") if each else "" for each in times]
-        name = short_name(status or "not_yet_seen")
+            name = short_name(status or "not_yet_seen")
         if language == "fr":
             name = STATUSES[status]["french"] if status in STATUSES else "non encore suivi"
         lines = [title.format(number=parcel.tracking_id, order=parcel.order_number or parcel.order_id, status=name)]

@@ -11,6 +11,7 @@ from labels.figures.counting import recount
 from shops.models import AuditEntry, Shop, WebhookDelivery, WebhookEndpoint
 from shops.staff.audit.models import Action, Channel
 from shops.staff.audit.recording import Actor, acting, record
+from shops.staff.pages import page_of
 from shops.webhooks import endpoints, signing
 from tests.labels.admin.pages import LABELS, TO_DECIDE
 from tests.labels.factories import ContractFactory, LabelFactory
@@ -62,9 +63,9 @@ pytestmark = [pytest.mark.any_database, pytest.mark.django_db(transaction=True)]
 
 
 def made() -> list[str]:
-    """Make rows of each kind; return the pages of a shop, a label and a parcel."""
+    """Make rows of each kind; return the pages of a shop, a label, a parcel and a contract."""
     shop = ShopFactory(name="Maison Lumière")
-    ContractFactory(shop=shop, carrier_code="alpha")
+    contract = ContractFactory(shop=shop, carrier_code="alpha")
     refusal = {"error_code": "ALPHA_ADDRESS_REJECTED", "error_message": "No such postal code in this country."}
     failed = {"state": "failed", "carrier_code": "alpha"} | refusal
     for number in range(ROWS):
@@ -73,7 +74,7 @@ def made() -> list[str]:
     LabelFactory(shop=shop, state="unknown", carrier_code="alpha", id="0" * 15)
     LabelFactory(shop=shop, state="incomplete", id="1" * 15, staff_notice="The customs form did not come.")
     rows = (f"/admin/shops/shop/{shop.pk}", f"{LABELS}{'0' * 15}", f"{PARCELS}{parcel['id']}")
-    return [f"{row}/change/" for row in rows]
+    return [*(f"{row}/change/" for row in rows), page_of(contract)]
 
 
 @needs_browser

@@ -132,13 +132,16 @@ def test_each_event_is_told_once_with_its_place_and_source(staff: Client, shop: 
 
 def test_texts_for_the_shop_are_in_two_languages_and_name_nobody(staff: Client, shop: Shop) -> None:
     to = DestinationFactory(firstName="Anaïs", lastName="Quibble", name="Anaïs Quibble")
-    parcel(
-        shop, destination=to, orderNumber="A-1000", lastStatus="DELIVERED", estimatedDeliveryDateWindow=promise(ms(2))
-    )
-    copies = staff.get(f"{PARCELS}P1/change/").context["copies"]
-    assert copies["fr"].startswith(f"Colis {NUMBER} (commande A-1000) : livré")
-    assert copies["en"].startswith(f"Parcel {NUMBER} (order A-1000): Delivered")
-    assert "Quibble" not in str(copies)
+    noon = 1_795_690_800_000  # of 26 November 2026
+    facts = {"lastStatus": "DELIVERED", "lastStatusUpdatedAt": noon, "estimatedDeliveryDateWindow": promise(noon)}
+    parcel(shop, destination=to, orderNumber="A-1000", **facts)
+    for reader in ("fr", "en"):
+        copies = staff.get(f"{PARCELS}P1/change/", headers={"Accept-Language": reader}).context["copies"]
+        french = ("livré", "depuis le 26/11/2026", "prévu le 26/11/2026")
+        assert copies["fr"].splitlines() == [f"Colis {NUMBER} (commande A-1000) : {french[0]}", *french[1:]]
+        english = ("Delivered", "since 26 Nov 2026", "expected by 26 Nov 2026")
+        assert copies["en"].splitlines() == [f"Parcel {NUMBER} (order A-1000): {english[0]}", *english[1:]]
+        assert "Quibble" not in str(copies)
 
 
 def test_orders_and_webhooks_of_the_parcel_are_on_its_page(staff: Client, shop: Shop, settings: Any) -> None:
