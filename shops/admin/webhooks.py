@@ -18,16 +18,18 @@ from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from shops.admin.kept import IssuedAdmin, revoked_before
 from shops.models import Shop
 from shops.staff.acts import Choice, Question, asked
-from shops.staff.display_texts import badge, column
+from shops.staff.display_texts import NOTHING, badge, column
 from shops.staff.exports import read_columns
 from shops.staff.filters import ModeFilter, OptionFilter, of
 from shops.staff.unfold_classes import AutocompleteSelectFilter, SplitDateTime
+from shops.staff.worded import forms_of, worded
 from shops.webhooks import endpoints
 from shops.webhooks.event_types import SUBSCRIBABLE
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from shops.webhooks.public_addresses import UrlError, check_url
 
 URL_SHOWN = 40
+WHY_DISABLED = forms_of(gettext_noop("it answered %s"), gettext_noop("nothing but failures for %s days"))
 COLOURS = {"active": "success", "failing": "warning", "disabled": "danger", "paused": "info", "revoked": "default"}
 NEEDING_STAFF = {
     "failing": (gettext_lazy("Failing"), methodcaller("failing")),
@@ -107,11 +109,12 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
 
     form = EndpointForm
     coloured_state = column(gettext_lazy("state"), lambda endpoint: badge(endpoint.state, COLOURS[endpoint.state]))
+    why = column(gettext_lazy("disabled reason"), lambda each: worded(each.disabled_reason, WHY_DISABLED) or NOTHING)
     short_url = column("URL", lambda endpoint: truncatechars(endpoint.url, URL_SHOWN))
     events = column(
         gettext_lazy("event types"), lambda endpoint: ", ".join(endpoint.event_types) or gettext("All types")
     )
-    list_display = ("shop", "coloured_state", "short_url", "failing_since", "disabled_reason", "created_at")
+    list_display = ("shop", "coloured_state", "short_url", "failing_since", "why", "created_at")
     list_filter = (
         *(("shop", AutocompleteSelectFilter), ModeFilter),
         of(OptionFilter, gettext_lazy("state"), "state", options=NEEDING_STAFF),
@@ -133,7 +136,7 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
         """Make all but event types and pause read-only: another URL is another endpoint, with its own secret."""
         if obj is None:
             return ()
-        times = ("failing_since", "disabled_at", "disabled_reason", "previous_until", "created_at", "revoked_at")
+        times = ("failing_since", "disabled_at", "why", "previous_until", "created_at", "revoked_at")
         return ("id", "shop", "url", "coloured_state", *times)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[WebhookEndpoint]:

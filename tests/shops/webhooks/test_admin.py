@@ -19,6 +19,7 @@ from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.shops.webhooks.receivers import Receiver, secret_of, tell_label
 from tests.support.api import logged_in, query_count
 from tests.support.audit import note
+from tests.support.desk import FRENCH
 from tests.support.factories import ShopFactory
 from tests.support.threads import Threads
 from tests.support.waiting import WAIT_TIMEOUT_S
@@ -128,6 +129,19 @@ def test_a_test_is_sent(staff: Client, endpoint: WebhookEndpoint, receiver: Rece
     act(staff, "send_test", endpoint)
     deliver_due()
     assert receiver.received[0].content["type"] == "webhook.test"
+
+
+@pytest.mark.parametrize(
+    ("reason", "french"),
+    [("it answered 410", "il a répondu 410"), ("nothing but failures for 5 days", "que des échecs depuis 5 jours")],
+)
+def test_why_an_endpoint_is_disabled_is_said_in_french(
+    reason: str, french: str, staff: Client, endpoint: WebhookEndpoint
+) -> None:
+    endpoints.disable(endpoint.id, reason)
+    for path in (ENDPOINTS, page_of(endpoint)):
+        page = staff.get(path, headers=FRENCH).text
+        assert (french in page, reason in page) == (True, False), path
 
 
 def test_a_disabled_endpoint_is_marked_and_enabled_again(staff: Client, endpoint: WebhookEndpoint) -> None:
