@@ -8,11 +8,12 @@ from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import User
 
 from labels.figures.counting import recount
-from shops.models import AuditEntry, Shop, WebhookDelivery, WebhookEndpoint
-from shops.staff.audit.models import Action, Channel
+from shops.models import Shop
+from shops.staff.audit.models import Action, AuditEntry, Channel
 from shops.staff.audit.recording import Actor, acting, record
 from shops.staff.pages import page_of
 from shops.webhooks import endpoints, signing
+from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.labels.admin.pages import LABELS, TO_DECIDE
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.support.api import logged_in
