@@ -10,6 +10,7 @@ interrupted purchase stays visible, to `labels.lifecycle.reconciling` and to the
 
 import logging
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -24,6 +25,7 @@ from carriers.http.connections import Deadline
 from carriers.shipment import PurchasedLabel, Shipment
 from labels import metrics
 from labels.idempotency import IdempotencyKey
+from labels.ids import new_label_id
 from labels.lifecycle import outcomes
 from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, held_up, is_away, retry_deadline
 from labels.lifecycle.errors import LabelError, PurchaseFailedError
@@ -173,7 +175,7 @@ def place(label: ShippingLabel, ordered: Shipment, talk: Conversation, wait: Ord
             raise
         wait.retry(lambda: reserve_again(label))
     receipts.keep(label)
-    return purchase(label, ordered, talk)
+    return purchase(label, replace(ordered, id=label.id), talk)
 
 
 @spans.step("reserve")
@@ -190,7 +192,7 @@ def reserve(label: ShippingLabel) -> None:
 
 
 def reserve_again(label: ShippingLabel) -> None:
-    """Reserve a label whose reservation raised, with a new lease, and without what may have been written of it.
+    """Reserve a label whose reservation raised, as one of now, and without what may have been written of it.
 
     Its COMMIT may have been made, or be made yet. Writing the same id again waits for it, so afterwards there is a row
     to remove, and none can appear any more.
@@ -199,6 +201,7 @@ def reserve_again(label: ShippingLabel) -> None:
         label.save(force_insert=True)
     ShippingLabel.objects.row_of(label).delete()
     label.created_at, label.leased_until = beginning(label.carrier_code, len(label.weights_kg))
+    label.id = new_label_id(label.created_at)
     reserve(label)
 
 

@@ -1,5 +1,6 @@
 """Database outages during a purchase, simulated in one process at chosen writes."""
 
+from datetime import timedelta
 from typing import Any
 from unittest.mock import Mock
 
@@ -7,14 +8,17 @@ import pytest
 from django.db import DatabaseError, InterfaceError, OperationalError
 
 from carriers.products import PRODUCTS
-from labels.lifecycle import db_retry, outcomes, states
+from labels.ids import id_time
+from labels.lifecycle import db_retry, outcomes, purchase, states
 from labels.lifecycle.db_retry import with_db_retry
 from labels.lifecycle.states import TRANSITIONS, Event, move
 from labels.models import LabelState, ShippingLabel
 from shops.api.errors.plain import ORDERS_HELD_UP
 from shops.contracts import clients
+from shops.db import clock
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.factories import LabelFactory
+from tests.labels.gates import during
 from tests.labels.interruptions import assert_bought
 from tests.labels.orders import PRODUCT, order, post
 from tests.labels.test_metrics import value
@@ -156,6 +160,23 @@ def test_while_the_databases_disk_is_full_an_order_is_refused_at_once_and_leaves
     reasons = [vars(each)["reason"] for each in caplog.records if each.message == "order held up"]
     assert reasons == ["OperationalError 53100 (disk full)"]
     assert post(buyer, order(), key="k").status_code == 201
+
+
+def test_an_order_that_is_reserved_again_has_the_id_of_its_new_time(
+    waiting: Waiting, buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its first row may be committed all the same: none is left of it."""
+
+    def lose_connection(_: None) -> None:
+        later = clock.upper_bound_now() + timedelta(seconds=20)
+        monkeypatch.setattr(clock, "upper_bound_now", lambda: later)
+        raise OperationalError("the connection was lost")
+
+    during(monkeypatch, purchase, "reserve", after=lose_connection)
+    assert post(buyer, order(), key="k").status_code == 201
+    assert row().created_at - id_time(row().id) < timedelta(seconds=1)
+    assert_bought(buyer, sandbox)
+    assert [each.reference for each in sandbox.made()] == [row().id]
 
 
 # Rows that a failover loses
