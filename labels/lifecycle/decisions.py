@@ -18,10 +18,10 @@ from carriers.client import Service
 from carriers.customs import needs_customs
 from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.shipment import DEFAULT_FORMAT
-from labels.lifecycle import cancelling, outcomes, parcels, reconciling
+from labels.lifecycle import cancelling, notices, outcomes, parcels, reconciling
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle.leases import hold, take
-from labels.lifecycle.notices import CANCELLED, CUSTOMS_FORM_MISSING, LEFT_OUT
+from labels.lifecycle.notices import CANCELLED, LEFT_OUT
 from labels.lifecycle.states import TRANSITIONS, Event, move
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel, is_free
 from labels.pdfs import unmerged
@@ -74,7 +74,8 @@ def adopt(
         numbers = list(filter(None, tracking_numbers))
         kept = {} if pdf or taken.pdf is None else unmerged.of_parcels(bytes(taken.pdf), numbers)
         content = pdf or (unmerged.packed(kept) if kept else fetched(taken, tracking_numbers))
-        warning = CUSTOMS_FORM_MISSING if kept and lacks_customs_form(taken, tracking_numbers, kept) else ""
+        is_lacking = kept and lacks_customs_form(taken, tracking_numbers, kept)
+        warning = notices.of_missing_forms(taken, tracking_numbers, kept) if is_lacking else ""
         save_adoption(taken, tracking_numbers, content, decided_by, warning)
     except DecisionError:
         outcomes.end_lease(taken)
@@ -127,7 +128,8 @@ def save_adoption(
     if len(adopted) < len(label.weights_kg):
         facts |= only_parcels(label, [rank for rank, number in enumerate(tracking_numbers) if number])
     if warning:
-        facts |= {"warnings": [warning, *facts.get("warnings", label.warnings)], "staff_notice": warning}
+        warnings = [warning, *facts.get("warnings", label.warnings)]
+        facts |= {"warnings": warnings, "staff_notice": notices.CUSTOMS_FORM_MISSING}
     if not outcomes.are_as_ordered(ShippingLabel(weights_kg=facts.get("weights_kg", label.weights_kg)), adopted):
         raise DecisionError(gettext("Nothing was changed: each parcel has a tracking number of its own."))
     note = f"Adopted {', '.join(adopted)}; it was {label.state}."
@@ -137,9 +139,9 @@ def save_adoption(
 def only_parcels(label: ShippingLabel, ranks: Sequence[int], warning: str = LEFT_OUT) -> dict[str, Any]:
     """Return what the row says of some of its parcels, with a warning about the others."""
     per_parcel = {name: getattr(label, name) for name in ("weights_kg", "sides_cm", "parcel_references")}
-    missing = [f"parcel {rank + 1} ({weight} kg)" for rank, weight in enumerate(label.weights_kg) if rank not in ranks]
+    missing = notices.named(label, (rank for rank, _ in enumerate(label.weights_kg) if rank not in ranks))
     chosen = {name: [each[rank] for rank in ranks] for name, each in per_parcel.items() if each}
-    return chosen | {"warnings": [warning % ", ".join(missing), *label.warnings]}
+    return chosen | {"warnings": [warning % missing, *label.warnings]}
 
 
 def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:

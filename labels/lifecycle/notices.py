@@ -1,13 +1,14 @@
 """The texts of a bought label's notice and warnings: stored in English, worded in the reader's language."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from textwrap import shorten
 from typing import Final
 
 from django.utils.translation import gettext, gettext_noop
 
 from labels.models import ShippingLabel
+from labels.pdfs.unmerged import form_of
 from shops.staff.display_texts import number
 from shops.staff.worded import forms_of
 from shops.staff.worded import worded as in_words
@@ -17,12 +18,27 @@ CUSTOMS_FORM_MISSING = gettext_noop(
     "The customs form did not come with the label, and can't be fetched again. Get it from the carrier or fill it in"
     " by hand: without it the parcel is stopped at customs."
 )
+CUSTOMS_FORMS_MISSING = gettext_noop(
+    "The customs form of %s did not come with the label, and can't be fetched again. Get it from the carrier or fill it"
+    " in by hand: without it the parcel is stopped at customs."
+)
 CANCELLED = gettext_noop("Cancelled: %s. The label is for the other parcels.")
 LEFT_OUT = gettext_noop("Not made: %s. The label is for the other parcels.")
 SURPLUS = gettext_noop("The carrier made %s too, which could not be cancelled: cancel it there, or it is paid for.")
-FORMS: Final = forms_of(CUSTOMS_FORM_MISSING, CANCELLED, LEFT_OUT, SURPLUS)
+FORMS: Final = forms_of(CUSTOMS_FORM_MISSING, CUSTOMS_FORMS_MISSING, CANCELLED, LEFT_OUT, SURPLUS)
 PARCEL: Final = re.compile(r"parcel (\d+) \(([\d.]+) kg\)")
 MAX_LENGTH = ShippingLabel._meta.get_field("staff_notice").max_length or 0
+
+
+def of_missing_forms(label: ShippingLabel, numbers: Sequence[str], pdfs: Container[str]) -> str:
+    """Warn of customs forms that are not among the PDFs; name their parcels where others have one."""
+    kept = [rank for rank, number in enumerate(numbers) if number]
+    ranks = [rank for rank in kept if form_of(numbers[rank]) not in pdfs]
+    return CUSTOMS_FORMS_MISSING % named(label, ranks) if len(ranks) < len(kept) else CUSTOMS_FORM_MISSING
+
+
+def named(label: ShippingLabel, ranks: Iterable[int]) -> str:
+    return ", ".join(f"parcel {rank + 1} ({label.weights_kg[rank]} kg)" for rank in ranks)
 
 
 def of_surplus(numbers: Sequence[str]) -> str:
@@ -36,7 +52,7 @@ def worded(text: str) -> str:
 
 
 def parcels_worded(text: str) -> str:
-    """Word what CANCELLED and LEFT_OUT name."""
+    """Word the parcels that a text names."""
     return PARCEL.sub(lambda found: f"{gettext('parcel')} {found[1]} ({number(found[2])} kg)", text)
 
 

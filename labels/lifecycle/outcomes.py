@@ -16,7 +16,7 @@ from carriers.shipment import PickupPoint, PurchasedLabel
 from labels import metrics
 from labels.lifecycle.db_retry import DATABASE_ERRORS, with_db_retry
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
-from labels.lifecycle.notices import CUSTOMS_FORM_MISSING
+from labels.lifecycle.notices import CUSTOMS_FORM_MISSING, of_missing_forms
 from labels.lifecycle.states import Event, move
 from labels.models import IN_CANCELLATION, STORED, LabelState, ShippingLabel, lease, settle_wait
 from labels.pdfs import recovery, storage, unmerged
@@ -45,12 +45,12 @@ def save_received(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: 
     numbers = list(purchased.tracking_numbers)
     if not are_as_ordered(label, numbers):
         raise fail_during_request(label, OutcomeUnknown(label.carrier_code, NOT_AS_ORDERED, made=purchased))
-    ours = [CUSTOMS_FORM_MISSING] if purchased.is_customs_form_missing else []
+    ours = [of_missing_forms(label, numbers, purchased.pdfs)] if purchased.is_customs_form_missing else []
     facts: dict[str, Any] = {
         "tracking_numbers": numbers,
         "reservation_number": fitting(purchased.reservation_number),
         "pdf": unmerged.packed(purchased.pdfs),
-        "staff_notice": ours[0] if ours else label.staff_notice,
+        "staff_notice": CUSTOMS_FORM_MISSING if ours else label.staff_notice,
         "warnings": unique(ours, label.warnings, purchased.warnings),
         "ask_again_at": None,
         **NO_ERROR,

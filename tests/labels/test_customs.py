@@ -2,18 +2,21 @@
 
 from decimal import Decimal
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
+from django.utils import translation
 
 from carriers.base import Carrier
 from carriers.shipment import Customs, CustomsItem, PurchasedLabel, Shipment
 from labels import orders
+from labels.lifecycle import notices
 from labels.models import ShippingLabel
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
 from tests.labels.bad_orders import NUL, REQUIRED, assert_refused, changed
 from tests.labels.conftest import Sandbox, assert_coded, row
-from tests.labels.orders import RECIPIENT, SENDER, Json, order, post, weighing
+from tests.labels.orders import LINKED, RECIPIENT, SENDER, Json, order, post, weighing
 from tests.support.api import Caller, assert_error
 from tests.support.cases import in_one_test
 from tests.support.paths import SHIPMENTS
@@ -286,3 +289,20 @@ def test_a_missing_customs_form_is_a_notice_for_staff(
     assert list(ShippingLabel.objects.with_notice()) == [row()]
     (record,) = (record for record in caplog.records if record.message == "customs form missing")
     assert record.levelname == "WARNING"
+
+
+@pytest.mark.parametrize(
+    ("faults", "named"),
+    [(["", "NOCN23", ""], "parcel 2 (2 kg)"), (["NOCN23", "", "BADCN23"], "parcel 1 (1 kg), parcel 3 (3 kg)")],
+)
+def test_the_warning_names_the_parcels_without_a_customs_form(
+    faults: list[str], named: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    parcels = [each | {"reference": f"FAULT {fault}"} for each, fault in zip(weighing(1, 2, 3), faults, strict=True)]
+    answer = post(buyer, order(LINKED, parcels=parcels))
+    assert answer.status_code == 201
+    assert f"The customs form of {named} did not come with the label" in unquote(answer["Label-Warnings"])
+    with translation.override("fr"):
+        french = f"Sans déclaration douanière\N{NO-BREAK SPACE}: {named.replace('parcel', 'colis')}. "
+        assert notices.worded(row().warnings[0]).startswith(french)
+    assert list(ShippingLabel.objects.with_notice()) == [row()]

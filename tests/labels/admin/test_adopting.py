@@ -275,6 +275,17 @@ def test_an_adopted_parcels_missing_customs_form_is_told_to_the_shop_and_the_sta
     assert listed["warnings"] == label.warnings
 
 
+def test_of_adopted_parcels_that_without_a_customs_form_is_named(staff: Client, buyer: Caller) -> None:
+    faults = zip(weighing(1, 2, 3), ("OK", "FAULT NOCN23", "FAULT 30204"), strict=True)
+    post(buyer, order(LINKED, parcels=[each | {"reference": fault} for each, fault in faults]), key="k")
+    label = ShippingLabel.objects.get()
+    first, second = label.tracking_numbers
+    decide(staff, label, "adopt", number_1=first, number_2=second)
+    label.refresh_from_db()
+    assert label.warnings[0].startswith("The customs form of parcel 2 (2 kg) did not come")
+    assert label.staff_notice == CUSTOMS_FORM_MISSING
+
+
 @pytest.mark.parametrize("fault", ["FAULT 30204", "FAULT NOLABEL"])
 def test_what_the_carrier_said_of_an_adopted_parcel_is_told_to_the_shop(
     fault: str, staff: Client, buyer: Caller
