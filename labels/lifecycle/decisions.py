@@ -16,7 +16,7 @@ from django.utils.translation import gettext
 
 from carriers.client import Service
 from carriers.customs import needs_customs
-from carriers.errors import CarrierError, CarrierUnavailable
+from carriers.errors import CarrierError
 from carriers.shipment import DEFAULT_FORMAT
 from labels.lifecycle import cancelling, notices, outcomes, parcels, reconciling
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
@@ -26,6 +26,7 @@ from labels.lifecycle.states import TRANSITIONS, Event, move
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel, is_free
 from labels.pdfs import unmerged
 from labels.pdfs.storage import StorageError
+from shops.api.errors.coded import SettledError
 from shops.contracts.addresses import party
 from shops.contracts.bulkhead import BulkheadFullError, NotAskedError
 from shops.contracts.conversation import account_of, conversation_about, said
@@ -147,7 +148,7 @@ def only_parcels(label: ShippingLabel, ranks: Sequence[int], warning: str = LEFT
 def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:
     """Record that no parcel was made, or that none is left, and release the purchase's key. Raise DecisionError."""
     note = f"Marked as not made; it was {label.state}."
-    error = outcomes.set_error(label, CarrierUnavailable(label.carrier_code, NOTHING_LEFT))
+    error = outcomes.set_error(label, SettledError(label.carrier_code, NOTHING_LEFT))
     decide(label, Event.MARKED_NOT_MADE, decided_by, note, is_free(), pdf=None, **error)
 
 

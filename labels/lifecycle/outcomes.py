@@ -21,7 +21,7 @@ from labels.lifecycle.states import Event, move
 from labels.models import IN_CANCELLATION, STORED, LabelState, ShippingLabel, lease, settle_wait
 from labels.pdfs import recovery, storage, unmerged
 from shops import spans
-from shops.api.errors.coded import CarrierFailedError
+from shops.api.errors.coded import CarrierFailedError, SettledError
 from shops.contracts.addresses import address_of
 from shops.contracts.clients import client
 from shops.db import clock
@@ -104,7 +104,7 @@ def join(label: ShippingLabel, numbers: Iterable[str]) -> None:
     if state == LabelState.RECEIVED:
         raise StorageUnavailableError(label)
     is_settled = state == LabelState.FAILED
-    set_error(label, (CarrierUnavailable if is_settled else OutcomeUnknown)(label.carrier_code, CAME_LATE))
+    set_error(label, (SettledError if is_settled else OutcomeUnknown)(label.carrier_code, CAME_LATE))
     raise PurchaseFailedError(label)
 
 

@@ -15,7 +15,7 @@ from django.conf import settings
 
 from carriers import CARRIERS
 from carriers.client import Service
-from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
+from carriers.errors import CarrierError, OutcomeUnknown
 from carriers.http.transport import UnreadableError
 from carriers.shipment import DEFAULT_FORMAT, PurchasedLabel
 from labels.lifecycle import cancelling, notices, outcomes
@@ -24,6 +24,7 @@ from labels.lifecycle.leases import ASK_AGAIN_AFTER, due, fail_own, hold, schedu
 from labels.lifecycle.states import Event
 from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, STORED, LabelState, ShippingLabel, settle_wait
 from labels.pdfs import recovery, storage, unmerged
+from shops.api.errors.coded import SettledError
 from shops.contracts.conversation import Conversation, NoAccountError, conversation_about
 from shops.contracts.models import CarrierContract
 from shops.db import clock
@@ -36,7 +37,7 @@ STOP_ASKING_AFTER = timedelta(days=7)
 NOT_MADE = "the purchase was interrupted, and nothing was made"
 CANCELLED = "the purchase was interrupted, and its parcels, found without their PDF, were cancelled"
 NOT_CANCELLED = "its parcels were found without their PDF, and could not be cancelled"
-NOT_USED = "no label came of it; what was made is not used, and is not billed"
+NOT_USED = "no label came of it, and what was made is not used and not billed"
 logger = logging.getLogger("labels.reconciling")
 
 
@@ -135,7 +136,7 @@ def settle_unbilled(label: ShippingLabel) -> None:
     elif storage.read(label.pdf_key):
         hold(label)
     else:
-        error = CarrierUnavailable(label.carrier_code, NOT_USED)
+        error = SettledError(label.carrier_code, NOT_USED)
         fail_own(label, Event.SETTLED, error, pdf=None, ask_again_at=None)
 
 
@@ -214,7 +215,7 @@ def settle_found(label: ShippingLabel, talk: Conversation, found: tuple[str, ...
     elif found:
         leave(label, outcomes.NOT_AS_ORDERED, found)
     elif is_believed:
-        error = CarrierUnavailable(label.carrier_code, NOT_MADE)
+        error = SettledError(label.carrier_code, NOT_MADE)
         fail_own(label, Event.NOT_FOUND, error, ask_again_at=clock.now() + LAST_QUESTION_AFTER)
     else:
         hold(label)
@@ -249,7 +250,7 @@ def cancel_found(label: ShippingLabel, talk: Conversation, numbers: tuple[str, .
         return
     if not label.is_cancellation_overdue and not cancelling.cancel_parcels(label, talk, numbers):
         facts: dict[str, Any] = {"tracking_numbers": [], "pdf": None, "ask_again_at": clock.now() + LAST_QUESTION_AFTER}
-        fail_own(label, Event.VOIDED, CarrierUnavailable(label.carrier_code, CANCELLED), **facts)
+        fail_own(label, Event.VOIDED, SettledError(label.carrier_code, CANCELLED), **facts)
     else:
         leave(label, NOT_CANCELLED, numbers)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from carriers import CARRIERS, errors
-from carriers.errors import CarrierError, OutcomeUnknown, ProductNotInContract
+from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, ProductNotInContract
 from shops.api.errors.exceptions import ApiError, ErrorEntry, read_entries
 
 # Where a carrier makes an order's parcels one by one, any of its refusals may come after the first.
@@ -62,6 +62,12 @@ def product_not_activated(carrier: str) -> ErrorEntry:
     return CODES[ProductNotInContract.code_for(carrier)].saying(PRODUCT_NOT_ACTIVATED)
 
 
+class SettledError(CarrierUnavailable):
+    """The end of an order of which there is no label, in words that say what became of its parcels."""
+
+    summary = "The order is settled"
+
+
 class CarrierFailedError(ApiError):
     """A carrier's error, with what the shop can do about it, by its order's Idempotency-Key or without one."""
 
@@ -69,6 +75,8 @@ class CarrierFailedError(ApiError):
         entry = CODES[error.code]
         if isinstance(error, OutcomeUnknown):
             entry = entry if has_key else entry.saying(OUTCOME_UNKNOWN_WITHOUT_KEY)
+        elif isinstance(error, SettledError):
+            entry = entry.saying("{failure}; a retry is safe.")
         elif not error.is_nothing_made:
             entry = entry.saying(SOME_PARCELS_MADE)
         super().__init__(entry, wait=wait, failure=error.explanation)
