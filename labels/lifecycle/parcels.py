@@ -148,11 +148,13 @@ def since(label: ShippingLabel) -> int:
 def parcels_with_numbers(label: ShippingLabel) -> dict[str, list[str]]:
     """Find the shop's newest parcel with each number, unless they were given out again since, and its own; lock them.
 
-    Numbers that no parcel has are the newest one's. A parcel that an import holds is not waited for, as the import
-    waits for the numbers at its end: the label is finished again.
+    One that is withdrawn is a cancelled label's, and stays so. Numbers that no parcel has are the newest one's. A
+    parcel that an import holds is not waited for, as the import waits for the numbers at its end: the label is
+    finished again.
     """
     found = TrackingNumber.objects.for_shop(label.shop_id).filter(number__in=label.tracking_numbers)
-    recent = found.filter(created_at__gt=since(label)).order_by("-created_at", "-parcel")
+    is_shown = Q(parcel__is_withdrawn=False) | Q(parcel=label.id)
+    recent = found.filter(is_shown, created_at__gt=since(label)).order_by("-created_at", "-parcel")
     owners: dict[str, str] = {}
     for number, parcel_id in recent.values_list("number", "parcel"):
         owners.setdefault(number, parcel_id)

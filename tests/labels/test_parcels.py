@@ -474,3 +474,16 @@ def test_a_parcel_that_the_shop_reports_while_its_label_is_cancelled_is_shown(bu
         begun.begin()
     begun.join()
     assert buyer.look_up(label.tracking_number).json()["id"] == label.id
+
+
+def test_a_number_of_a_cancelled_label_that_another_label_has_is_that_ones_parcel(own: Caller) -> None:
+    """What is cancelled stays hidden; the label that is bought is found."""
+    number = "6A00000000001"
+    cancelled, bought = (LabelFactory(shop=own.shop, tracking_numbers=[number]) for _ in range(2))
+    publish(cancelled)
+    assert cancelling.cancel(cancelled).state == LabelState.CANCELLED
+    assert own.look_up(number).status_code == 404
+    publish(bought)
+    found = own.look_up(number)
+    assert found.status_code == 200
+    assert (found.json()["id"], found.json()["trackingNumbers"]) == (bought.id, [number])
