@@ -477,7 +477,7 @@ def test_a_parcel_that_the_shop_reports_while_its_label_is_cancelled_is_shown(bu
 
 
 def test_a_number_of_a_cancelled_label_that_another_label_has_is_that_ones_parcel(own: Caller) -> None:
-    """What is cancelled stays hidden; the label that is bought is found."""
+    """A cancelled label stays hidden; the one that is bought is found."""
     number = "6A00000000001"
     cancelled, bought = (LabelFactory(shop=own.shop, tracking_numbers=[number]) for _ in range(2))
     publish(cancelled)
