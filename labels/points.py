@@ -13,7 +13,7 @@ from rest_framework.exceptions import ValidationError
 
 from carriers import itinerary
 from carriers.client import Service
-from carriers.errors import CarrierError, CarrierUnavailable
+from carriers.errors import CarrierError
 from carriers.pickup_points import SEARCH_FRESH_S, FoundPoints, PointQuery
 from carriers.products import PRODUCTS
 from carriers.shipment import PickupPoint
@@ -21,7 +21,7 @@ from labels import metrics
 from labels.order_rules import day_in, late_faults
 from labels.orders import check_product, credentials_on
 from labels.serializers import as_number
-from shops.api.errors.coded import CarrierFailedError
+from shops.api.errors.coded import BusyError, CarrierFailedError
 from shops.api.field_faults import Fault
 from shops.api.query_fields import QuerySerializer, WholeNumberParameter
 from shops.api.serializer_fields import ChoiceField, DateField, StringField, TextField
@@ -114,12 +114,12 @@ def find(*, shop_id: str, sender_address: dict[str, str] | None, search: dict[st
 
 @contextmanager
 def admitted(carrier_code: str, *, is_test: bool) -> Iterator[None]:
-    """Ask the carrier within the bulkhead of its point service; raise CarrierUnavailable where that is full."""
+    """Ask the carrier within the bulkhead of its point service; raise BusyError where that is full."""
     try:
         with bulkhead.enter(carrier_code, Service.PICKUP_POINTS, is_test=is_test):
             yield
     except BulkheadFullError as error:
-        raise CarrierUnavailable(carrier_code, "too many searches at a time") from error
+        raise BusyError(carrier_code, "too many searches at a time") from error
 
 
 def source_of(found: FoundPoints, *, began_at: datetime) -> str:

@@ -14,13 +14,14 @@ from django.utils.translation import gettext, gettext_noop
 
 from carriers import CARRIERS
 from carriers.client import Service
-from carriers.errors import CancellationRefused, CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown
+from carriers.errors import CancellationRefused, CarrierError, CredentialsRejected, OutcomeUnknown
 from labels.lifecycle import parcels
 from labels.lifecycle.db_retry import with_db_retry
 from labels.lifecycle.leases import begin_call, hold, own
 from labels.lifecycle.outcomes import see_surplus, unique
 from labels.lifecycle.states import Event, move
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel, lease
+from shops.api.errors.coded import BusyError
 from shops.contracts.accounts import FORMER_ACCOUNTS_KEPT, UnknownAccountError
 from shops.contracts.bulkhead import NotAskedError
 from shops.contracts.conversation import Conversation, NoAccountError, conversation_about, said
@@ -88,7 +89,7 @@ def not_asked(label: ShippingLabel, error: NotAskedError) -> CancelError:
     if isinstance(error.__cause__, UnreadableSecretError):
         failure = CredentialsRejected(label.carrier_code, "they can't be read")
     elif not isinstance(error, NoAccountError):
-        failure = CarrierUnavailable(label.carrier_code, str(error))
+        failure = BusyError(label.carrier_code, str(error))
     return CancelError(label, str(error), failure)
 
 

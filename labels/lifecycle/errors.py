@@ -1,5 +1,6 @@
 """Errors of a purchase, told by its label's row."""
 
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -10,6 +11,8 @@ from shops.api.errors.coded import (
     LABEL_NOT_CANCELLABLE,
     LABEL_STORAGE_UNAVAILABLE,
     LABEL_STORAGE_UNAVAILABLE_WITHOUT_KEY,
+    BusyError,
+    entry_of,
 )
 from shops.api.errors.exceptions import ApiError, ErrorEntry
 
@@ -54,12 +57,11 @@ class NotCancelledError(ApiError):
     def __init__(self, reason: str, failure: CarrierError | None) -> None:
         entry = LABEL_NOT_CANCELLABLE
         if failure and (words := STAYS_BOUGHT.get(type(failure))):
-            entry = CODES[failure.code]
-            entry = entry.saying(words, retry_after_s=entry.retry_after_s)
+            entry = replace(entry_of(failure), message=words)
         super().__init__(entry, failure=str(failure).rstrip("."), reason=str(failure or reason).rstrip("."))
 
 
 STAYS_BOUGHT: Final[dict[type[CarrierError], str]] = {
-    CarrierUnavailable: "{failure}. The label stays bought, and a retry is safe.",
+    **dict.fromkeys((CarrierUnavailable, BusyError), "{failure}. The label stays bought, and a retry is safe."),
     CredentialsRejected: "{failure}. The label stays bought: have the contract's credentials corrected.",
 }

@@ -38,6 +38,7 @@ from shops.api.errors.coded import (
     IDEMPOTENCY_KEY_REUSED,
     LABEL_BEING_CANCELLED,
     LABEL_CANCELLED,
+    BusyError,
     CarrierFailedError,
 )
 from shops.api.errors.exceptions import ApiError
@@ -49,7 +50,6 @@ from shops.db.bulk import PreparedInsert
 from shops.db.failures import is_disk_full
 from shops.db.prepared import PreparedQuery, argument
 
-BULKHEAD_FULL_S = 2  # a burst is over soon
 logger = logging.getLogger("labels.purchase")
 # The shop's contract with a carrier, and true at the end of its row where the key has a row.
 LOOK_UP = PreparedQuery(
@@ -122,8 +122,8 @@ def buy_new(
     except KeyInUseError as error:
         raise ApiError(IDEMPOTENCY_KEY_IN_PROGRESS) from error
     except BulkheadFullError as error:
-        refusal = CarrierUnavailable(carrier_code, "too many purchases at a time")
-        raise held_up(error) if is_held_up else CarrierFailedError(refusal, wait=BULKHEAD_FULL_S) from error
+        refusal = BusyError(carrier_code, "too many purchases at a time")
+        raise held_up(error) if is_held_up else CarrierFailedError(refusal) from error
     except (CarrierUnavailable, Rejected) as error:
         raise CarrierFailedError(error) from error
 

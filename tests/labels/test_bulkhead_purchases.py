@@ -41,6 +41,7 @@ def bulkhead_full(carrier_code: str = "alpha", service: Service = Service.SHIPPI
 def assert_refused(response: Response, carrier_code: str) -> None:
     said = "The carrier is unavailable: too many purchases at a time. Nothing was made; a retry is safe."
     assert assert_coded(response, 502, f"{carrier_code.upper()}_UNAVAILABLE") == said
+    assert response["Retry-After"] == "2"
 
 
 @pytest.mark.usefixtures("one_at_a_time")

@@ -8,6 +8,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from carriers import pickup_points
+from carriers.client import Service
 from carriers.pickup_points import SEARCH_FRESH_S
 from carriers.products import PARIS
 from carriers.sandbox.pickup_points import POINTS as SANDBOX_POINTS
@@ -15,6 +16,7 @@ from carriers.sandbox.pickup_points import point_of
 from carriers.sandbox.routes import PATHS
 from config.docs.openapi.document import source
 from shops.contracts import clients
+from shops.contracts.bulkhead import bulkhead
 from tests.drills.pickup_points import run
 from tests.labels.conftest import Sandbox, assert_coded
 from tests.labels.factories import ContractFactory
@@ -259,6 +261,13 @@ def test_while_the_carrier_is_down_its_last_answer_of_the_day_serves(
     response = find(asker, CARRIERS[carrier], zip="75011", city="Paris")
     assert_coded(response, 502, f"{carrier.upper()}_UNAVAILABLE")
     assert int(response["Retry-After"]) > 0
+
+
+def test_a_full_bulkhead_is_over_soon(asker: Caller, one_at_a_time: None) -> None:
+    with bulkhead.enter("alpha", Service.PICKUP_POINTS):
+        response = find(asker, RELAIS)
+    assert_coded(response, 502, "ALPHA_UNAVAILABLE")
+    assert response["Retry-After"] == "2"
 
 
 def test_searches_are_counted_by_where_the_answer_came_from(asker: Caller) -> None:

@@ -21,6 +21,8 @@ PRODUCT_NOT_ACTIVATED: Final = (
     " Have it activated, or order another product."
 )
 
+BUSY_S: Final = 2
+
 
 def _of_carriers() -> Iterator[ErrorEntry]:
     """Yield an error once for each carrier, whose word stands in the code and the cause."""
@@ -68,15 +70,24 @@ class SettledError(CarrierUnavailable):
     summary = "The order is settled"
 
 
+class BusyError(CarrierUnavailable):
+    """As many requests for the carrier are under way as the bulkhead admits: a burst is over soon."""
+
+
+def entry_of(error: CarrierError) -> ErrorEntry:
+    entry = CODES[error.code]
+    return replace(entry, retry_after_s=BUSY_S) if isinstance(error, BusyError) else entry
+
+
 class CarrierFailedError(ApiError):
     """A carrier's error, with what the shop can do about it, by its order's Idempotency-Key or without one."""
 
-    def __init__(self, error: CarrierError, *, has_key: bool = True, wait: int | None = None) -> None:
-        entry = CODES[error.code]
+    def __init__(self, error: CarrierError, *, has_key: bool = True) -> None:
+        entry = entry_of(error)
         if isinstance(error, OutcomeUnknown):
             entry = entry if has_key else entry.saying(OUTCOME_UNKNOWN_WITHOUT_KEY)
         elif isinstance(error, SettledError):
             entry = entry.saying("{failure}; a retry is safe.")
         elif not error.is_nothing_made:
             entry = entry.saying(SOME_PARCELS_MADE)
-        super().__init__(entry, wait=wait, failure=error.explanation)
+        super().__init__(entry, failure=error.explanation)
