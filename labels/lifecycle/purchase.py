@@ -92,7 +92,7 @@ def buy(  # noqa: PLR0913 - an order and all that it came with, by name
         if key and not isinstance(error, LabelError) and (earlier := find_earlier(shop_id, key)):
             return replay(earlier, key), True
         raise
-    return replay(label, key or IdempotencyKey("", label.body_digest)), False  # others may have cancelled it by now
+    return bought(label), False  # others may have cancelled it by now
 
 
 def look_up(
@@ -137,6 +137,11 @@ def replay(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
     """Answer a repeated request from the row of the first one, without the carrier."""
     if label.body_digest != key.body_digest:
         raise ApiError(IDEMPOTENCY_KEY_REUSED)
+    return bought(label)
+
+
+def bought(label: ShippingLabel) -> ShippingLabel:
+    """Return the label that the row says is bought; raise ApiError by its state."""
     match label.state:
         case LabelState.GENERATED:
             return label
@@ -145,7 +150,7 @@ def replay(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
         case LabelState.CANCELLED:
             raise LabelError(LABEL_CANCELLED, label)
         case LabelState.RECEIVED:
-            return finish_again(label, key)
+            return finish_again(label)
         case LabelState.PURCHASING if label.is_leased:
             raise ApiError(IDEMPOTENCY_KEY_IN_PROGRESS)
         case LabelState.PURCHASING:
@@ -153,14 +158,14 @@ def replay(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
     raise PurchaseFailedError(label)
 
 
-def finish_again(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
+def finish_again(label: ShippingLabel) -> ShippingLabel:
     """Finish a label that waits for the storage, within the bulkhead; raise ApiError."""
     try:
         with bulkhead.enter(label.carrier_code, is_test=label.shop.is_test):
             latest = ShippingLabel.objects.row_of(label).get()  # stored by another meanwhile, or cancelled since
             if latest.state != LabelState.RECEIVED:
-                return replay(latest, key)
-            return replay(outcomes.publish(latest, is_leased=False), key)
+                return bought(latest)
+            return bought(outcomes.publish(latest, is_leased=False))
     except BulkheadFullError:
         raise LabelError(IDEMPOTENCY_KEY_IN_PROGRESS, label) from None
 
