@@ -30,6 +30,7 @@ OF_THE_ORDER: Final = (
 )
 # In French, the carriers' language, as the Unicode consortium has them.
 COUNTRY_NAMES: Final = dict(csv.reader(Path(__file__).with_name("country_names.csv").read_text("utf-8").splitlines()))
+NOWHERE: Final = dict.fromkeys(("company", "address1", "address2", "zip", "city", "provinceCode"), "")
 SIBLING = PreparedQuery(
     lambda: (
         Parcel.objects.for_shop(argument("shop"))
@@ -203,8 +204,12 @@ def new_parcel(label: ShippingLabel, of_the_order: dict[str, Any]) -> Parcel:
 
 
 def destination(label: ShippingLabel) -> dict[str, Any]:
-    """Return where the parcel goes, with all fields of a destination in their order: of a pickup product the point."""
-    to = label.recipient | ({"provinceCode": "", **label.pickup_point} if label.pickup_point else {})
+    """Return where the parcel goes, with all fields of a destination in their order: of a pickup product the point.
+
+    Of a point that is not known, as the answer with it was lost, there is the country alone.
+    """
+    is_to_point = PRODUCTS[label.product_code].needs_pickup_point
+    to = label.recipient | (NOWHERE | (label.pickup_point or {}) if is_to_point else {})
     return {
         "firstName": to["firstName"],
         "lastName": to["lastName"],
@@ -221,7 +226,7 @@ def destination(label: ShippingLabel) -> dict[str, Any]:
         "phone": to["phone"],
         "latitude": None,
         "longitude": None,
-        "isPickupPoint": PRODUCTS[label.product_code].needs_pickup_point,
+        "isPickupPoint": is_to_point,
     }
 
 

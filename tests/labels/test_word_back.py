@@ -45,6 +45,15 @@ def test_a_pickup_parcel_shows_the_points_address_and_the_customers_contacts(buy
     assert row().recipient == RECIPIENT
 
 
+def test_a_point_that_is_not_known_is_not_the_customers_home(buyer: Caller) -> None:
+    """A process that was killed had the answer with the point; staff adopt the parcel later."""
+    destination = Parcel.objects.get(id=kept(buyer).id).destination
+    assert destination["isPickupPoint"] is True
+    place = ("company", "address1", "address2", "zip", "city", "provinceCode")
+    assert [destination[name] for name in place] == ["", "", None, "", "", ""]
+    assert (destination["name"], destination["countryCode"]) == ("Søren Grünwald", "FR")
+
+
 @pytest.mark.parametrize(
     ("product_code", "name", "city"),
     [("relais", "Tabac de la République", "Lyon"), ("beta_point_retrait_france", "Tabac du Port", "Nantes")],
@@ -57,11 +66,6 @@ def test_a_parcel_to_a_point_is_found_with_the_points_address(
     assert parcel["id"] == label["id"]
     assert (parcel["destination"]["company"], parcel["destination"]["city"]) == (name, city)
     assert parcel["destination"]["name"] == "Søren Grünwald"
-
-
-def test_without_a_points_address_the_customers_stands_in(buyer: Caller) -> None:
-    label = kept(buyer)
-    assert Parcel.objects.get(id=label.id).destination["address1"] == RECIPIENT["address1"]
 
 
 def test_a_missing_customs_form_reaches_the_shop(buyer: Caller) -> None:
