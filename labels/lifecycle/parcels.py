@@ -54,10 +54,15 @@ def with_numbers(count: int) -> PreparedQuery:
 def show(label: ShippingLabel, *, is_withdrawn: bool) -> None:
     """Show the label's parcel again, or hide it from the API unless the carrier has moved it.
 
-    One that the shop has reported itself is left alone.
+    One that the shop has reported itself is left alone, as is one that another bought label is on by one number.
     """
-    own = locked([label.id]).filter(shop=label.shop_id, imported_at=None)
-    recompute(list(own.values_list("id", flat=True)), clock.now(), is_withdrawn=is_withdrawn)
+    rows = TrackingNumber.objects.for_shop(label.shop_id)
+    is_own = Q(parcel=label.id) | Q(label=label.id, number__in=label.tracking_numbers)
+    own = lock_parcels(label.shop_id, rows.filter(is_own, parcel__imported_at=None))
+    others = {*own, *rows.filter(parcel__in=own).values_list("label", flat=True)} - {label.id}
+    bought = ShippingLabel.objects.for_shop(label.shop_id).generated().filter(id__in=others)
+    if not (is_withdrawn and bought.exists()):
+        recompute(own, clock.now(), is_withdrawn=is_withdrawn)
 
 
 def handed_in(label: ShippingLabel) -> set[str]:

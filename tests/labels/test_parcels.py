@@ -487,3 +487,15 @@ def test_a_number_of_a_cancelled_label_that_another_label_has_is_that_ones_parce
     found = own.look_up(number)
     assert found.status_code == 200
     assert (found.json()["id"], found.json()["trackingNumbers"]) == (bought.id, [number])
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_parcel_of_two_labels_is_hidden_when_both_are_cancelled(first: int, own: Caller) -> None:
+    number = "6A00000000001"
+    labels = [LabelFactory(shop=own.shop, tracking_numbers=[number]) for _ in range(2)]
+    for label in labels:
+        publish(label)
+    cancelling.cancel(labels[first])
+    assert own.look_up(number).status_code == 200
+    cancelling.cancel(labels[1 - first])
+    assert own.look_up(number).status_code == 404
