@@ -272,9 +272,10 @@ def cancel_late(label: ShippingLabel, talk: Conversation, found: tuple[str, ...]
     left = [number for number in numbers if number not in label.cancelled_numbers]
     if left:
         logger.error("parcels found of a failed purchase", extra={"label": label.id, "numbers": ",".join(left)})
+        label.cancel_requested_at = None  # that was for others, which are cancelled
         if not cancelling.begin_for_found(label):
             return
-        if label.is_cancellation_overdue or cancelling.cancel_parcels(label, talk, left):
+        if cancelling.cancel_parcels(label, talk, left):
             leave(label, NOT_CANCELLED, tuple(numbers))
             return
         if len(label.cancelled_numbers) < len(label.weights_kg):  # the search shows no more at a time

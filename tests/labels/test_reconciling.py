@@ -309,6 +309,18 @@ def test_what_is_found_of_a_failure_is_cancelled_and_told(
     assert (reconcile(), reconcile()) == ({LabelState.FAILED: 1}, {})
 
 
+def test_a_parcel_that_is_found_a_day_after_others_were_cancelled_is_cancelled_too(
+    buyer: Caller, sandbox: Sandbox
+) -> None:
+    interrupt(buyer, sandbox, "closemade")
+    pass_time()
+    assert reconcile() == {LabelState.FAILED: 1}
+    make_late(row(), sandbox)
+    pass_time(DAY_S + 60)
+    assert reconcile() == {LabelState.FAILED: 1}
+    assert list(map(sandbox.is_cancelled, sandbox.made())) == [True, True]
+
+
 def test_more_parcels_than_a_search_shows_are_cancelled_by_several(buyer: Caller, sandbox: Sandbox) -> None:
     sandbox.arm("1", count=1)
     post(buyer, order(parcels=[{"weight": 1}] * 25), key=KEY)
