@@ -104,10 +104,10 @@ class Customer:
         except StorageError as error:
             raise unreachable(error, pdfs=1) from None  # those before the one that stays
         with transaction.atomic():
+            labels = label_erasure.erase(self.labels)  # first: what changes a label locks imports and parcels after it
             lock_imports(self.shop_id)
             lock_shop(self.shop_id)  # a label's parcel takes the customer's fields from another one of the order
             has_more = bool(self.email) and self.has_more()
-            labels = label_erasure.erase(self.labels)  # first: what changes a label changes its parcel after it
             parcels = parcel_erasure.erase(self.parcels)
             is_all = not self.email or (labels == len(self.labels) and not has_more)
             transaction.set_rollback(not is_all)

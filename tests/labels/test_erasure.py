@@ -3,6 +3,8 @@
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
+from threading import Event
+from time import sleep
 from typing import Any
 from unittest.mock import Mock
 
@@ -15,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from labels.lifecycle import cancelling
+from labels.lifecycle import cancelling, parcels
 from labels.models import OVER, LabelState, ShippingLabel
 from labels.pdfs import storage
 from labels.personal_data import erasure as label_erasure
@@ -26,14 +28,14 @@ from shops.models import Shop
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import LabelFactory
-from tests.labels.gates import during
+from tests.labels.gates import DEADLINE_S, during
 from tests.labels.orders import RECIPIENT, SENDER, order, post
 from tests.shops.commands import run_here
 from tests.support.api import Caller
 from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, import_parcel
 from tests.support.paths import SHIPMENTS
 from tests.support.sql import execute, use_indexes
-from tests.support.threads import Elsewhere
+from tests.support.threads import STEP_ASIDE_S, Elsewhere
 
 EMAIL = "Canary.Person@example.com"
 NOT_OVER = [state for state in LabelState if state not in OVER]
@@ -292,6 +294,30 @@ def test_an_erasure_behind_an_import_erases_what_that_brings(transactional_db: N
         parcel_of_the_person(own.shop)
         erasing.begin()
     erasing.join()
+    assert traces() == []
+
+
+@pytest.mark.real_services
+def test_an_erasure_does_not_deadlock_with_the_cancellation_of_a_surplus_parcel_that_two_imports_name(
+    transactional_db: None, own: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = label_of_the_person(own.shop, surplus_numbers=["N9"], pdf_removed_at=timezone.now())
+    now_ms = round(label.created_at.timestamp() * 1000)
+    for parcel_id in ("P1", "P2"):
+        import_parcel(own.shop, id=parcel_id, trackingId="N9", trackingNumbers=["N9"], createdAt=now_ms)
+    is_erasing = Event()
+    erasing = Elsewhere(lambda: run("own", EMAIL))
+    during(monkeypatch, label_erasure, "erase", before=lambda _: is_erasing.set())
+
+    def begin(*_: object) -> None:
+        erasing.begin()
+        assert is_erasing.wait(DEADLINE_S)
+        sleep(STEP_ASIDE_S)  # the erasure waits for the label's row, which this one has
+
+    during(monkeypatch, parcels, "release_numbers", before=begin)
+    cancelling.record_cancelled(label, "N9")
+    erasing.join()
+    assert ShippingLabel.objects.get().cancelled_numbers == ["N9"]
     assert traces() == []
 
 
