@@ -173,7 +173,15 @@ def ask(label: ShippingLabel) -> None:
             settle_found(label, talk, found, is_believed=is_caught_up)
     except (CarrierError, NoAccountError) as error:
         logger.warning("carrier not asked", extra={"label": label.id, "reason": type(error).__name__})
-        hold(label)
+        if is_over and not label.uncancelled_numbers and is_too_late(label):
+            schedule(label, None)
+        else:
+            hold(label)
+
+
+def is_too_late(label: ShippingLabel) -> bool:
+    """Tell if the week is over in which a purchase that failed is looked for."""
+    return clock.now() >= label.created_at + STOP_ASKING_AFTER
 
 
 def control_for(label: ShippingLabel) -> str:
@@ -282,6 +290,6 @@ def cancel_late(label: ShippingLabel, talk: Conversation, found: tuple[str, ...]
             hold(label)
             return
     now, asks_last_at = clock.now(), label.created_at + LAST_QUESTION_AFTER
-    if not is_believed and asks_last_at <= now < label.created_at + STOP_ASKING_AFTER:
+    if not (is_believed or now < asks_last_at or is_too_late(label)):
         asks_last_at = now + LAST_QUESTION_AFTER
     schedule(label, asks_last_at if now < asks_last_at else None)

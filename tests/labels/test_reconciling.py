@@ -279,6 +279,19 @@ def test_a_failure_is_looked_up_each_day_of_a_week_where_nothing_was_bought_sinc
     assert (row().state, row().ask_again_at) == (LabelState.FAILED, None)
 
 
+def test_a_failure_whose_account_is_gone_is_asked_about_for_a_week_too(buyer: Caller, sandbox: Sandbox) -> None:
+    sandbox.arm("1", count=1)
+    post(buyer, order(), key=KEY)
+    CarrierContract.objects.all().delete()
+    for _ in range(2):
+        pass_time(3 * DAY_S)
+        assert reconcile() == {LabelState.FAILED: 1}
+    assert row().ask_again_at is not None
+    pass_time(DAY_S + 60)
+    assert reconcile() == {LabelState.FAILED: 1}
+    assert row().ask_again_at is None
+
+
 def test_a_blind_search_of_a_day_later_is_not_believed(buyer: Caller, sandbox: Sandbox) -> None:
     sandbox.arm("1", count=1)
     post(buyer, order(), key=KEY)
