@@ -247,7 +247,11 @@ class BoundedConnection(urllib3.connection.HTTPConnection):
 
 
 class BoundedTLSConnection(BoundedConnection, urllib3.connection.HTTPSConnection):
-    """The same under TLS."""
+    """The same under TLS, where bytes behind the last answer may wait in the socket, which the kernel no longer has."""
+
+    @property
+    def is_connected(self) -> bool:
+        return super().is_connected and not self.sock.pending()  # type: ignore[union-attr]
 
 
 class _Pool(urllib3.HTTPConnectionPool):

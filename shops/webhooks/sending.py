@@ -92,7 +92,7 @@ def post(claim: Claim) -> int:
             decode_content=False,
         )
         exchange.receivable_bytes = MAX_ANSWER_BYTES
-        with suppress(HTTPError, OSError):  # the status has come, and counts
+        with suppress(HTTPError, OSError, ValueError):  # the status has come, and counts
             response.read(MAX_ANSWER_BYTES)
         response.close()  # already back in the pool if the answer was read to its end
         return response.status

@@ -181,6 +181,18 @@ def test_a_connection_that_the_carrier_closed_is_not_reused(serve: Serve) -> Non
     assert (server.connections, len(server.requests)) == (3, 3)
 
 
+@BOTH
+def test_what_comes_behind_an_answer_is_no_answer_to_the_next_order(certificate: Path, carrier: str) -> None:
+    several = LABEL[carrier] * 12
+    assert len(several) < 16_384, "a record of TLS, of which the kernel shows nothing once its first byte is read"
+    server = tls_serving(always(several, LABEL[carrier]), certificate)
+    buyer = client(carrier, server.url, LENIENT, Transport(ca_file=str(certificate)))
+    for _ in range(3):
+        buyer.create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
+    assert (server.connections, len(server.requests)) == (2, 3)
+    server.close()
+
+
 def test_an_idle_connection_is_not_reused(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "MAX_IDLE_S", 0.0)
     server = serve(always(LABEL["alpha"]))

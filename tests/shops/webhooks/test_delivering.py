@@ -224,7 +224,8 @@ def test_a_receiver_that_is_silent_or_drips_is_left_at_the_deadline(play: Any, s
     assert 300 < (made.last_duration_ms or 0) < 30_000
 
 
-ENDLESS = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + (b"10000\r\n" + b"x" * 65536 + b"\r\n") * 40
+CHUNKED_OK = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+ENDLESS = CHUNKED_OK + (b"10000\r\n" + b"x" * 65536 + b"\r\n") * 40
 # What a receiver answers, and the state, the reason and the status that are kept.
 ENDS: dict[str, tuple[bytes, tuple[str, str, int | None]]] = {
     "nothing": (b"", ("queued", "connection_broken", None)),
@@ -238,6 +239,8 @@ ENDS: dict[str, tuple[bytes, tuple[str, str, int | None]]] = {
         for status in (101, 600, 999)
     },
     "an answer without an end, which is cut off": (ENDLESS, ("delivered", "", 200)),
+    "a success whose body breaks off": (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx", ("delivered", "", 200)),
+    "a success with a chunk of -5 bytes": (CHUNKED_OK + b"-5\r\nhello\r\n0\r\n\r\n", ("delivered", "", 200)),
 }
 
 
