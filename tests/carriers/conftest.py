@@ -43,6 +43,7 @@ def serve() -> Iterator[Serve]:
 
 
 SetTime = Callable[[datetime], None]
+Clients = Mapping[str, Carrier]
 
 
 @pytest.fixture
@@ -83,6 +84,6 @@ def sandbox(sandbox_server: SandboxServer) -> SandboxServer:
 
 
 @pytest.fixture
-def clients(sandbox: SandboxServer) -> Mapping[str, Carrier]:
+def clients(sandbox: SandboxServer) -> Clients:
     """A client of the sandbox for each carrier."""
     return sandbox_clients(sandbox)

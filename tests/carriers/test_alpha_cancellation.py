@@ -1,18 +1,15 @@
 """Cancelling alpha's parcels: done, refused, or unknown."""
 
-from collections.abc import Mapping
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from carriers.alpha.refusals import CANCELLATION_REFUSALS
-from carriers.base import Carrier
 from carriers.errors import CancellationRefused, CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown
 from tests.carriers.conftest import Serve
 from tests.carriers.support.servers import Play, always, answer_file, body_of, http, once
 from tests.carriers.support.shipments import CREDENTIALS, client
 
-Clients = Mapping[str, Carrier]
 ALPHA = CREDENTIALS["alpha"]
 NUMBER = "XS000000001FR"
 DONE = answer_file("alpha_cancelled.xml")

@@ -1,6 +1,5 @@
 """An order's fields, as alpha receives them: firms, second lines, references, values, days and paper."""
 
-from collections.abc import Mapping
 from decimal import Decimal
 from io import BytesIO
 from typing import Any
@@ -14,6 +13,7 @@ from carriers.base import Carrier
 from carriers.errors import CarrierError, RequestRejected
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Customs, CustomsItem, Package, PurchasedLabel
+from tests.carriers.conftest import Clients
 from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.pdfs import merged
 from tests.carriers.support.sandbox import order
@@ -23,7 +23,6 @@ ALPHA = CREDENTIALS["alpha"]
 SIZES_PT = {"10x15": (100 * mm, 150 * mm), "A4": A4}
 TWO = (Package(Decimal(1), reference="N°1-A"), Package(Decimal(2)))
 
-Clients = Mapping[str, Carrier]
 Structures = dict[str, list[dict[str, str]]]
 
 

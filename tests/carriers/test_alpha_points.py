@@ -1,18 +1,16 @@
 """alpha's relays: looked up before the purchase, and the label sent to the relay's own address."""
 
-from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from carriers.base import Carrier
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, PickupPointRejected, RequestRejected
 from carriers.products import PRODUCTS
 from carriers.sandbox.data import ALPHA_3
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import PurchasedLabel
-from tests.carriers.conftest import Serve
+from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.points import alpha_point
 from tests.carriers.support.sandbox import POINT_CODES, order
@@ -20,7 +18,6 @@ from tests.carriers.support.servers import LABEL, LoopbackServer, always, answer
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 from tests.support.cases import in_one_test
 
-Clients = Mapping[str, Carrier]
 ALPHA = CREDENTIALS["alpha"]
 RELAY_ABROAD = "alpha_relais_europe_outre_mer"
 RELAYS = [code for code, product in PRODUCTS.items() if product.carrier == "alpha" and product.needs_pickup_point]

@@ -1,21 +1,18 @@
 """beta's accounts: the number that calls say beside an API key, or under a parent."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from carriers.base import Carrier
 from carriers.errors import CredentialsRejected
 from carriers.shipment import Credentials
 from carriers.trials import SAMPLE_SENDER, Terms, Verdict
-from tests.carriers.conftest import Serve
+from tests.carriers.conftest import Clients, Serve
 from tests.carriers.support.beta import Services, bodies, fields_of, labels
 from tests.carriers.support.sandbox import order
 from tests.carriers.support.shipments import shipment
 from tests.carriers.test_deposit_slips import NUMBERS, slip
 
-Clients = Mapping[str, Carrier]
 FRANCE, EUROPE = "beta_point_retrait_france", "beta_point_retrait_europe"
 OLD = Credentials("804735", "s3cret-Pass")
 NEW = Credentials("804735", api_key="NEW-key")

@@ -8,12 +8,11 @@ from typing import Any
 import pypdf
 import pytest
 
-from carriers.base import Carrier
 from carriers.beta import messages as beta_message
 from carriers.errors import AddressRejected, RequestRejected
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Customs, CustomsItem, Package, Shipment
-from tests.carriers.conftest import Serve
+from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import arm, ledger
 from tests.carriers.support.beta import fields_of, labels
 from tests.carriers.support.pdfs import merged
@@ -381,7 +380,7 @@ def test_nothing_of_customs_is_sent_within_the_union() -> None:
 @pytest.mark.parametrize("count", [1, 3])
 def test_the_sandbox_prints_what_was_declared(
     sandbox: SandboxServer,
-    clients: dict[str, Carrier],
+    clients: Clients,
     product_code: str,
     changes: dict[str, Any],
     carrier_code: str,
@@ -406,9 +405,7 @@ def test_the_sandbox_prints_what_was_declared(
 
 
 @pytest.mark.parametrize("fault", ["nocn23", "badcn23"])
-def test_a_form_that_the_sandbox_withholds_is_missing(
-    sandbox: SandboxServer, clients: dict[str, Carrier], fault: str
-) -> None:
+def test_a_form_that_the_sandbox_withholds_is_missing(sandbox: SandboxServer, clients: Clients, fault: str) -> None:
     arm(sandbox, fault, carrier="beta")
     ordered = order("beta", recipient={"country_code": "CH"})
     label = clients["beta"].create_label(ordered, CREDENTIALS["beta"])

@@ -1,7 +1,6 @@
 """An order's fields beyond name, street and weight, and where beta gets them: read from the sandbox's ledger."""
 
 import io
-from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -9,19 +8,17 @@ from typing import Any
 import pypdf
 import pytest
 
-from carriers.base import Carrier
 from carriers.errors import CarrierError, RequestRejected
 from carriers.products import PARIS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Package, ProductOverride, PurchasedLabel
-from tests.carriers.conftest import Serve, SetTime
+from tests.carriers.conftest import Clients, Serve, SetTime
 from tests.carriers.sandbox.control import get
 from tests.carriers.support.beta import bodies, labels
 from tests.carriers.support.pdfs import merged
 from tests.carriers.support.sandbox import POSTAL_CODES, creates, order
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 
-Clients = Mapping[str, Carrier]
 BETA = CREDENTIALS["beta"]
 FRANCE, EUROPE = "beta_point_retrait_france", "beta_point_retrait_europe"
 SIGNED, SIGNED_OVERSEAS = "beta_domicile_signature_france", "beta_domicile_signature_outre_mer"

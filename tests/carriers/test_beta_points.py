@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from carriers.base import Carrier
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, PickupPointRejected, RequestRejected
 from carriers.sandbox.pickup_points import NAMED, PickupPoint
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials, Package
-from tests.carriers.conftest import Serve
+from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.beta import JSON, Services, bodies, found, refused
 from tests.carriers.support.sandbox import order, reset
@@ -358,7 +357,7 @@ def test_no_customs_are_needed_to_a_point_in_the_union_for_a_customer_outside_it
 
 @in_one_test("point", [point for point in NAMED if point.carrier == "beta"])
 def test_every_point_of_the_sandbox_is_bought_or_refused_and_none_is_misrouted(
-    sandbox: SandboxServer, clients: dict[str, Carrier], point: PickupPoint
+    sandbox: SandboxServer, clients: Clients, point: PickupPoint
 ) -> None:
     reset(sandbox)
     code = FRANCE if point.country in ("FR", "MC") else EUROPE
@@ -376,7 +375,7 @@ def test_every_point_of_the_sandbox_is_bought_or_refused_and_none_is_misrouted(
 
 @pytest.mark.parametrize(("weight_kg", "is_bought"), [("5", True), ("5.01", False)])
 def test_a_small_locker_takes_small_parcels(
-    sandbox: SandboxServer, clients: dict[str, Carrier], weight_kg: str, is_bought: bool
+    sandbox: SandboxServer, clients: Clients, weight_kg: str, is_bought: bool
 ) -> None:
     packages = (Package(Decimal(1)), Package(Decimal(weight_kg)))
     ordered = order(FRANCE, pickup_point_code="004713", packages=packages)

@@ -1,6 +1,5 @@
 """Every error code of beta's page: class, our field, cause and remedy, and what counts towards the circuit breaker."""
 
-import json
 from collections.abc import Iterator
 from itertools import chain, product
 from typing import Any
@@ -21,11 +20,13 @@ from carriers.errors import (
 )
 from tests.carriers.conftest import Serve
 from tests.carriers.support.beta import JSON
-from tests.carriers.support.servers import LABEL, MULTIPART, LoopbackServer, always, http
+from tests.carriers.support.refusals import beta_refusal, messages, refusal
+from tests.carriers.support.servers import LABEL, MULTIPART, always, answer_file, http
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 from tests.support.cases import in_one_test
 
 RECIPIENT, SENDER = "destinationAddress", "originAddress"
+BETA_LABEL = answer_file("beta_parcel_1.multipart")
 Row = tuple[str, type[CarrierError], str]
 
 
@@ -82,11 +83,7 @@ UNDOCUMENTED = [
 
 def failure(code: str, status: int = 400, **values: Any) -> CarrierError:
     document = {"messages": [{"id": code, "type": "ERROR", "messageContent": "texte"}]} | values
-    with LoopbackServer(always(http(json.dumps(document).encode(), status, JSON))) as server:
-        with pytest.raises(CarrierError) as caught:
-            client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
-        assert len(server.requests) == 1
-    return caught.value
+    return refusal("beta", beta_refusal(document, status))
 
 
 @in_one_test("code, error, field", [*CODES, *FAMILIES])
@@ -102,12 +99,9 @@ def test_every_code_of_the_page_has_its_class_and_names_our_field(
 
 
 @pytest.mark.parametrize("zip_code", ["30220", "30900", "30000"])  # Aigues-Mortes and Nimes
-def test_a_documented_code_is_shown_where_the_customers_postal_code_is_the_same(serve: Serve, zip_code: str) -> None:
-    message = {"id": zip_code, "type": "ERROR", "messageContent": f"refused: {zip_code}"}
-    server = serve(always(http(json.dumps({"messages": [message]}).encode(), 400, JSON)))
-    with pytest.raises(CarrierError) as caught:
-        client("beta", server.url).create_label(shipment("beta", recipient={"zip_code": zip_code}), CREDENTIALS["beta"])
-    assert (caught.value.carrier_code, caught.value.carrier_text) == (zip_code, "refused: ***")
+def test_a_documented_code_is_shown_where_the_customers_postal_code_is_the_same(zip_code: str) -> None:
+    caught = refusal("beta", beta_refusal(messages(zip_code)), recipient={"zip_code": zip_code})
+    assert (caught.carrier_code, caught.carrier_text) == (zip_code, "text ***")
 
 
 def test_the_table_holds_the_codes_of_the_page_and_one_that_was_recorded() -> None:
@@ -118,13 +112,13 @@ def test_the_table_holds_the_codes_of_the_page_and_one_that_was_recorded() -> No
 def test_every_code_says_why_and_what_to_do_without_the_carriers_own_words() -> None:
     counts = {operation: len(list(rows)) for operation, rows in DOCUMENTED.items()}
     assert counts == {"purchase": 190 + 1 + 2, "pickup point": 25}
-    for code, refusal in chain.from_iterable(DOCUMENTED.values()):
-        assert refusal.cause, code
-        assert refusal.remedy, code
-        text = f"{refusal.cause} {refusal.remedy}"
+    for code, row in chain.from_iterable(DOCUMENTED.values()):
+        assert row.cause, code
+        assert row.remedy, code
+        text = f"{row.cause} {row.remedy}"
         assert not any(word in text for word in ("zipCode", "line2", "addressee", "mobileNumber", "totalAmount")), code
         assert not text.endswith(".")
-        assert issubclass(refusal.error, Rejected | CarrierUnavailable)
+        assert issubclass(row.error, Rejected | CarrierUnavailable)
 
 
 @in_one_test("code, status", product(UNDOCUMENTED, [200, 400, 500]))
@@ -143,12 +137,9 @@ def test_what_is_said_beside_an_error_refuses_nothing(
     said: tuple[str, str], code: str, error: type[CarrierError], status: int
 ) -> None:
     kind, beside = said
-    messages = [
-        {"id": beside, "type": kind, "messageContent": "beside"},
-        {"id": code, "type": "ERROR", "messageContent": "texte"},
-    ]
-    caught = failure(code, status, messages=messages)
-    assert (type(caught), caught.carrier_code, caught.carrier_text) == (error, code, "texte")
+    said_of = messages(beside, kind=kind)["messages"] + messages(code)["messages"]
+    caught = refusal("beta", beta_refusal({"messages": said_of}, status))
+    assert (type(caught), caught.carrier_code, caught.carrier_text) == (error, code, f"text {code}")
     assert not (isinstance(caught, Rejected) and caught.others)
 
 
@@ -164,20 +155,15 @@ def test_what_is_said_beside_an_error_refuses_nothing(
         (b"nonsense", MULTIPART),
     ],
 )
-def test_http_401_and_403_are_refusals_of_the_credentials(serve: Serve, status: int, answer: tuple[bytes, str]) -> None:
-    server = serve(always(http(answer[0], status, answer[1])))
-    with pytest.raises(CredentialsRejected) as caught:
-        client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
-    assert caught.value.http_status == status
-    assert not caught.value.is_carrier_failing
+def test_http_401_and_403_are_refusals_of_the_credentials(status: int, answer: tuple[bytes, str]) -> None:
+    caught = refusal("beta", http(answer[0], status, answer[1]))
+    assert (type(caught), caught.http_status, caught.is_carrier_failing) == (CredentialsRejected, status, False)
 
 
-def test_a_parcel_in_an_answer_of_http_403_is_not_forgotten(serve: Serve) -> None:
-    label = LABEL["beta"].partition(b"\r\n\r\n")[2]
-    server = serve(always(http(label, 403, MULTIPART)))
-    with pytest.raises(OutcomeUnknown) as caught:
-        client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
-    assert caught.value.made.tracking_numbers == tuple(caught.value.made.pdfs) == ("6A12345678901",)
+def test_a_parcel_in_an_answer_of_http_403_is_not_forgotten() -> None:
+    caught = refusal("beta", http(BETA_LABEL, 403, MULTIPART))
+    assert type(caught) is OutcomeUnknown
+    assert caught.made.tracking_numbers == tuple(caught.made.pdfs) == ("6A12345678901",)
 
 
 @pytest.mark.parametrize(
@@ -190,26 +176,22 @@ def test_a_parcel_in_an_answer_of_http_403_is_not_forgotten(serve: Serve) -> Non
     ],
     ids=["no number", "no object", "no UTF-8", "no JSON"],
 )
-def test_a_pdf_that_comes_without_a_number_is_kept(serve: Serve, old: bytes, new: bytes) -> None:
-    label = LABEL["beta"].partition(b"\r\n\r\n")[2]
-    assert old in label
-    server = serve(always(http(label.replace(old, new), content_type=MULTIPART)))
-    with pytest.raises(OutcomeUnknown) as caught:
-        client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
-    assert (caught.value.made.tracking_numbers, list(caught.value.made.pdfs)) == ((), ["parcel-1"])
+def test_a_pdf_that_comes_without_a_number_is_kept(old: bytes, new: bytes) -> None:
+    assert old in BETA_LABEL
+    caught = refusal("beta", http(BETA_LABEL.replace(old, new), content_type=MULTIPART))
+    assert type(caught) is OutcomeUnknown
+    assert (caught.made.tracking_numbers, list(caught.made.pdfs)) == ((), ["parcel-1"])
 
 
-def test_an_error_beside_a_pdf_without_a_number_is_no_refusal(serve: Serve) -> None:
-    label = LABEL["beta"].partition(b"\r\n\r\n")[2].replace(b'"6A12345678901"', b"null").replace(b"INFOS", b"ERROR")
-    server = serve(always(http(label.replace(b'"id": "0"', b'"id": "30301"'), content_type=MULTIPART)))
-    with pytest.raises(OutcomeUnknown) as caught:
-        client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
-    assert list(caught.value.made.pdfs) == ["parcel-1"]
+def test_an_error_beside_a_pdf_without_a_number_is_no_refusal() -> None:
+    label = BETA_LABEL.replace(b'"6A12345678901"', b"null").replace(b"INFOS", b"ERROR")
+    caught = refusal("beta", http(label.replace(b'"id": "0"', b'"id": "30301"'), content_type=MULTIPART))
+    assert type(caught) is OutcomeUnknown
+    assert list(caught.made.pdfs) == ["parcel-1"]
 
 
 def test_the_wrong_parcel_of_several_is_named(serve: Serve) -> None:
-    document = {"messages": [{"id": "30301", "type": "ERROR", "messageContent": "texte"}]}
-    server = serve(always(LABEL["beta"], http(json.dumps(document).encode(), 400, JSON)))
+    server = serve(always(LABEL["beta"], beta_refusal(messages("30301"))))
     with pytest.raises(RequestRejected) as caught:
         client("beta", server.url).create_label(shipment("beta", 3), CREDENTIALS["beta"])
     assert caught.value.field == "parcels[1].weight"

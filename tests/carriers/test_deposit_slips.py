@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from carriers.base import Carrier
 from carriers.client import Limits
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, RequestRejected
 from carriers.shipment import Credentials
@@ -15,7 +14,6 @@ from tests.carriers.conftest import Serve
 from tests.carriers.support.servers import MULTIPART, always, body_of, http, silent
 from tests.carriers.support.shipments import CREDENTIALS, client
 
-Clients = Mapping[str, Carrier]
 NUMBERS = ["6A10000000012", "6A10000000029"]
 HEADER = {
     "bordereauNumber": 53,

@@ -13,11 +13,11 @@ from typing import Final
 import pypdf
 import pytest
 
-from carriers.base import Carrier
 from carriers.errors import Rejected
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Customs, CustomsItem
+from tests.carriers.conftest import Clients
 from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.pdfs import merged
 from tests.carriers.support.sandbox import order, reset, sandbox_clients
@@ -75,7 +75,7 @@ def expected(code: str, case: Case) -> set[str]:
     return reasons or {BOUGHT}
 
 
-def outcome(sandbox: SandboxServer, clients: Mapping[str, Carrier], code: str, case: Case) -> str:
+def outcome(sandbox: SandboxServer, clients: Clients, code: str, case: Case) -> str:
     """Order, and return the outcome's letter; what was made is compared with what the carrier sold."""
     (country, count, has_customs), carrier = case, PRODUCTS[code].carrier
     reset(sandbox)
@@ -93,9 +93,7 @@ def outcome(sandbox: SandboxServer, clients: Mapping[str, Carrier], code: str, c
 
 
 @pytest.mark.parametrize("code", SERVED)
-def test_a_product_is_bought_or_refused_as_the_pages_say(
-    sandbox: SandboxServer, clients: Mapping[str, Carrier], code: str
-) -> None:
+def test_a_product_is_bought_or_refused_as_the_pages_say(sandbox: SandboxServer, clients: Clients, code: str) -> None:
     outcomes = {case: outcome(sandbox, clients, code, case) for case in CASES}
     assert {case: letter for case, letter in outcomes.items() if letter not in expected(code, case)} == {}
 

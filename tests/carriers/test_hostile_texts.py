@@ -2,16 +2,15 @@
 
 import random
 import re
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from carriers.base import Carrier
 from carriers.errors import Rejected
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Package
+from tests.carriers.conftest import Clients
 from tests.carriers.support.sandbox import order
 from tests.carriers.support.shipments import CREDENTIALS, PRODUCT
 from tests.drills.order_oracle import LABEL_ID, ORACLES
@@ -78,7 +77,7 @@ class Texts:
         return "".join(map(self._random.choice, [*kinds, *[GREEK + PICTOGRAMS] * is_foreign]))
 
 
-def check(sandbox: SandboxServer, clients: Mapping[str, Carrier], carrier: str, body: dict[str, Any]) -> bool:
+def check(sandbox: SandboxServer, clients: Clients, carrier: str, body: dict[str, Any]) -> bool:
     """Order, compare the ledger with the oracle, and return true if a label was bought."""
     expected = ORACLES[carrier](body)
     refused = [each.refused for each in expected if each.refused]
@@ -115,7 +114,7 @@ def check(sandbox: SandboxServer, clients: Mapping[str, Carrier], carrier: str, 
 @pytest.mark.parametrize(("carrier", "country"), [("alpha", "FR"), ("beta", "FR"), ("beta", "BE")])
 @pytest.mark.parametrize("longest", [18, 30, 60])
 def test_a_hostile_order_arrives_as_the_page_says_or_is_refused_by_name(
-    sandbox: SandboxServer, clients: Mapping[str, Carrier], carrier: str, country: str, longest: int
+    sandbox: SandboxServer, clients: Clients, carrier: str, country: str, longest: int
 ) -> None:
     for seed in range(20 if carrier == "alpha" else 10):
         texts = Texts(carrier, seed, longest, parcels=1 + seed % 3 if carrier == "alpha" else 1, foreign=0.01)
@@ -124,7 +123,7 @@ def test_a_hostile_order_arrives_as_the_page_says_or_is_refused_by_name(
 
 @pytest.mark.parametrize("country", ["CH", "RE"])
 def test_the_parcels_of_an_order_that_is_declared_to_customs_arrive_too(
-    sandbox: SandboxServer, clients: Mapping[str, Carrier], country: str
+    sandbox: SandboxServer, clients: Clients, country: str
 ) -> None:
     assert check(sandbox, clients, "beta", Texts("beta", 2, longest=12, parcels=2).order(country))
 
@@ -134,7 +133,7 @@ def test_the_parcels_of_an_order_that_is_declared_to_customs_arrive_too(
     [("alpha", "FR", 30, 20), ("beta", "FR", 14, 10), ("beta", "BE", 14, 10)],
 )
 def test_most_hostile_texts_that_fit_are_sold(
-    sandbox: SandboxServer, clients: Mapping[str, Carrier], carrier: str, country: str, longest: int, orders: int
+    sandbox: SandboxServer, clients: Clients, carrier: str, country: str, longest: int, orders: int
 ) -> None:
     texts = Texts(carrier, 0, longest)
     assert sum(check(sandbox, clients, carrier, texts.order(country)) for _ in range(orders)) > orders // 2

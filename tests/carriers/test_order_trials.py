@@ -1,18 +1,16 @@
 """Trials of an order at the carrier: what is a yes, what is a refusal, and what is no answer."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from carriers.base import Carrier
 from carriers.errors import AddressRejected, RequestRejected
 from carriers.shipment import Package
 from carriers.trials import Stage, Trial
-from tests.carriers.conftest import Serve
+from tests.carriers.conftest import Clients, Serve
 from tests.carriers.support.beta import JSON
 from tests.carriers.support.sandbox import order
 from tests.carriers.support.servers import always, http
@@ -80,9 +78,7 @@ def test_each_parcel_is_asked_for_and_the_addresss_problem_is_told_once(serve: S
 
 
 @pytest.mark.parametrize(("country_code", "zip_code"), [("YT", "97600"), ("MF", "97150"), ("MC", "98000")])
-def test_alpha_is_told_the_senders_country_by_its_own_code(
-    clients: Mapping[str, Carrier], country_code: str, zip_code: str
-) -> None:
+def test_alpha_is_told_the_senders_country_by_its_own_code(clients: Clients, country_code: str, zip_code: str) -> None:
     ordered = order("alpha_express_world", sender={"country_code": country_code, "zip_code": zip_code})
     trial = Trial()
     clients["alpha"].try_order(ordered, CREDENTIALS["alpha"], trial)

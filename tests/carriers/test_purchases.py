@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
@@ -15,12 +14,11 @@ import pytest
 import zxingcpp
 
 from carriers import CARRIERS
-from carriers.base import Carrier
 from carriers.errors import RequestRejected
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Package
-from tests.carriers.conftest import Serve
+from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.pdfs import merged
 from tests.carriers.support.points import alpha_point
@@ -29,8 +27,6 @@ from tests.carriers.support.servers import MULTIPART, XML, always, answer_file, 
 from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, DESTINATIONS, PRODUCT, client, shipment
 from tests.carriers.test_product_rules import BETA_DESTINATIONS, HOME, PICKUP, SIGNED
 from tests.support.cases import in_one_test
-
-Clients = Mapping[str, Carrier]
 
 WIRE_CODES = {
     "alpha-18": ("16", "0"),

@@ -22,13 +22,13 @@ from carriers.errors import (
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials, PurchasedLabel
-from tests.carriers.conftest import Serve
+from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import ledger
+from tests.carriers.support.refusals import alpha_refusal, beta_refusal, messages, refusal
 from tests.carriers.support.sandbox import creates, faulty, order, received, reset
 from tests.carriers.support.servers import MULTIPART, always, answer_file, http
 from tests.carriers.support.shipments import CREDENTIALS, PRODUCT, client, shipment
 from tests.carriers.test_beta_refusals import CODES as BETA_CODES
-from tests.carriers.test_purchases import Clients
 from tests.support.cases import in_one_test
 
 # Copied from the pages by hand, not from the clients' tables.
@@ -66,31 +66,9 @@ API_CODES = {
 }
 
 
-def refusal(serve: Serve, carrier: str, answer: bytes) -> CarrierError:
-    server = serve(always(answer))
-    with pytest.raises(CarrierError) as caught:
-        client(carrier, server.url).create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
-    assert len(server.requests) == 1
-    assert caught.value.carrier == carrier
-    return caught.value
-
-
-def alpha_refusal(code: int, text: str) -> bytes:
-    body = answer_file("alpha_refusal.xml").replace(b"@CODE@", str(code).encode())
-    return http(body.replace(b"@TEXT@", text.encode()))
-
-
-def beta_refusal(document: dict[str, Any], status: int = 400) -> bytes:
-    return http(json.dumps(document).encode(), status, "application/json")
-
-
-def messages(*codes: str, kind: str = "ERROR") -> dict[str, Any]:
-    return {"messages": [{"id": code, "type": kind, "messageContent": f"text {code}"} for code in codes]}
-
-
 @in_one_test("code, text, error", ALPHA_ROWS)
-def test_every_code_of_alpha_has_its_class(serve: Serve, code: int, text: str, error: type[CarrierError]) -> None:
-    failure = refusal(serve, "alpha", alpha_refusal(code, text))
+def test_every_code_of_alpha_has_its_class(code: int, text: str, error: type[CarrierError]) -> None:
+    failure = refusal("alpha", alpha_refusal(code, text))
     assert type(failure) is error
     assert failure.code == f"ALPHA_{API_CODES[error]}"
     assert (failure.carrier_code, failure.http_status) == (str(code), 200)
@@ -103,8 +81,8 @@ def test_the_tables_hold_the_codes_of_the_pages_and_no_others() -> None:
     assert set(alpha.REFUSALS) == {str(code) for code, _, _ in ALPHA_ROWS} - {"777", "-1"}
 
 
-def test_a_soap_fault_leaves_the_outcome_unknown(serve: Serve) -> None:
-    failure = refusal(serve, "alpha", http(answer_file("alpha_fault.xml"), 500))
+def test_a_soap_fault_leaves_the_outcome_unknown() -> None:
+    failure = refusal("alpha", http(answer_file("alpha_fault.xml"), 500))
     assert type(failure) is OutcomeUnknown
     assert not failure.is_carrier_failing  # one order may have caused it
     assert (failure.carrier_code, failure.http_status) == ("Server", 500)
@@ -143,22 +121,22 @@ def test_a_soap_fault_leaves_the_outcome_unknown(serve: Serve) -> None:
     ],
 )
 def test_every_shape_of_an_answer_of_beta_is_read(
-    serve: Serve, document: dict[str, Any], status: int, error: type[CarrierError]
+    document: dict[str, Any], status: int, error: type[CarrierError]
 ) -> None:
-    assert type(refusal(serve, "beta", beta_refusal(document, status))) is error
+    assert type(refusal("beta", beta_refusal(document, status))) is error
 
 
 @pytest.mark.parametrize(
     ("head", "end"), [(b"\r\n--uuid:0f4a\r\nContent-ID: <jsonInfos>\r\n\r\n", b"\r\n--uuid:0f4a--"), (b"\r\n", b"")]
 )
-def test_a_refusal_of_beta_may_come_as_multipart_or_be_said_to(serve: Serve, head: bytes, end: bytes) -> None:
-    failure = refusal(serve, "beta", http(head + json.dumps(messages("30401")).encode() + end, 400, MULTIPART))
+def test_a_refusal_of_beta_may_come_as_multipart_or_be_said_to(head: bytes, end: bytes) -> None:
+    failure = refusal("beta", http(head + json.dumps(messages("30401")).encode() + end, 400, MULTIPART))
     assert type(failure) is PickupPointRejected
 
 
-def test_too_long_json_is_not_read(serve: Serve) -> None:
+def test_too_long_json_is_not_read() -> None:
     document = messages("30204") | {"padding": "x" * MAX_JSON_BYTES}
-    assert type(refusal(serve, "beta", beta_refusal(document))) is OutcomeUnknown
+    assert type(refusal("beta", beta_refusal(document))) is OutcomeUnknown
 
 
 @in_one_test(

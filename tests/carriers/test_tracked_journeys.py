@@ -1,17 +1,16 @@
 """The trackers against the sandbox, over real HTTP: whole journeys, errors and faults."""
 
-from collections.abc import Mapping
 from itertools import pairwise
 
 import pytest
 
-from carriers.base import Carrier
 from carriers.client import Limits
 from carriers.errors import CarrierUnavailable
 from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.journeys import JOURNEYS, steps
 from carriers.sandbox.server import SandboxServer
 from carriers.tracking import Status, TrackingAnswer
+from tests.carriers.conftest import Clients
 from tests.carriers.sandbox.control import advance, arm, foreign, get
 from tests.carriers.support.sandbox import order, reset, sandbox_clients, sandbox_trackers
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT
@@ -65,7 +64,7 @@ def test_a_whole_journey_is_told(sandbox: SandboxServer, carrier: str, journey: 
 
 
 @BOTH
-def test_a_parcel_is_told_step_by_step(sandbox: SandboxServer, clients: Mapping[str, Carrier], carrier: str) -> None:
+def test_a_parcel_is_told_step_by_step(sandbox: SandboxServer, clients: Clients, carrier: str) -> None:
     (number,) = clients[carrier].create_label(order(PRODUCT[carrier]), CREDENTIALS[carrier]).tracking_numbers
     told = [track(sandbox, carrier, number)]
     for _ in range(8):

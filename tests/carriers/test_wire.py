@@ -1,7 +1,6 @@
 """The SOAP messages against a schema and a second implementation, both made from the protocol page."""
 
 import base64
-from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,10 @@ import zeep
 from lxml import etree
 
 from carriers.alpha import messages as alpha_message
-from carriers.base import Carrier
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Package, Shipment
-from tests.carriers.conftest import Serve
+from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import advance, foreign
 from tests.carriers.support.sandbox import bought, order, sandbox_trackers
 from tests.carriers.support.servers import always, answer_file, body_of, http
@@ -145,7 +143,7 @@ def test_a_second_implementation_buys_from_the_sandbox(
 
 
 def test_a_second_implementation_finds_a_parcel_in_the_sandbox(
-    sandbox: SandboxServer, clients: Mapping[str, Carrier], schema: xmlschema.XMLSchema
+    sandbox: SandboxServer, clients: Clients, schema: xmlschema.XMLSchema
 ) -> None:
     shipment = order("alpha-13", 2)
     label = clients["alpha"].create_label(shipment, CREDENTIALS["alpha"])
