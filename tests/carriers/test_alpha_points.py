@@ -101,7 +101,8 @@ def test_a_relay_is_looked_up_and_its_own_address_sent_with_the_customers_name(s
 
 
 def test_a_relay_overseas_is_asked_for_and_answered_by_alpha_3(serve: Serve) -> None:
-    carriers = Carriers(serve, http(answer_file("alpha_point_overseas.xml")))
+    point = alpha_point(abroad="REU", identifiant="9741R", codePostal="97400")
+    carriers = Carriers(serve, http(point))
     carriers.buy(RELAY_ABROAD, recipient={"country_code": "RE"}, pickup_point_code="9741R")
     look_up = operation(carriers.points)
     assert look_up.tag == NAMESPACE + LOOK_UP_ABROAD

@@ -20,6 +20,7 @@ from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Package
 from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import ledger
+from tests.carriers.support.beta import labels
 from tests.carriers.support.pdfs import merged
 from tests.carriers.support.points import alpha_point
 from tests.carriers.support.sandbox import POINT_CODES, bought, creates, order, reset
@@ -59,8 +60,7 @@ OTHER_SERVICES = {"alpha_relais_europe_outre_mer": {"338"}, "alpha_jour_j": {"97
 def answers(carrier: str, count: int) -> list[bytes]:
     if carrier == "alpha":
         return [http(answer_file(f"alpha_{count}_parcels.xml"))]
-    files = (f"beta_parcel_{rank}.multipart" for rank in range(1, count + 1))
-    return [http(answer_file(file), content_type=MULTIPART) for file in files]
+    return labels(count)
 
 
 def point_answers(code: str) -> list[bytes]:
@@ -149,10 +149,12 @@ def test_linked_calls_of_beta_name_their_followers(serve: Serve) -> None:
     ("said", "warning"), [('"Le champ a été tronqué"', "Le champ a été tronqué"), ("null", "30219")]
 )
 def test_version_31_of_beta_and_its_warnings_are_read(serve: Serve, said: str, warning: str) -> None:
-    answer = answer_file("beta_version_31.multipart").replace('"Le champ a été tronqué"'.encode(), said.encode())
+    message = f'{{"id": "30219", "type": "WARNING", "messageContent": {said}}}, '.encode()
+    answer = answer_file("beta_parcel_1.multipart").replace(b'{"messages": [', b'{"messages": [' + message)
+    answer = answer.replace(b"labelV2Response", b"labelV31Response")
     server = serve(always(http(answer, content_type=MULTIPART)))
     label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
-    assert label.tracking_numbers == ("6A12345678905",)
+    assert label.tracking_numbers == ("6A12345678901",)
     assert label.warnings == (warning,)
 
 

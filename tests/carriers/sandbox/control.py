@@ -13,6 +13,17 @@ URL_PATHS = (
     " /beta/account/additionalinformations /beta/delivery/getDateLivraison /beta/tracking/timelineCompany /ledger /"
 ).split()
 FOREIGN = {"alpha": "XU999999999FR", "beta": "6A88888888888"}  # numbers
+# A new parcel's row of the ledger, but for what its order says.
+NEW_ROW = {
+    "reference": "LABEL0000000001",
+    "weight_kg": 1.25,
+    "parcel_rank": 1,
+    "parcel_count": 1,
+    "misrouted": False,
+    "journey": "home",
+    "pace": 1.0,
+    "cancelled": False,
+}
 SESSION = requests.Session()  # keeps its connections
 SESSION.trust_env = False  # no proxies, which are looked for at each request
 

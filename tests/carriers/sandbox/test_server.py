@@ -47,6 +47,7 @@ def test_the_first_page_explains_endpoints_credentials_and_faults(sandbox: Sandb
     [
         ("GET", "/nothing", 404),
         ("DELETE", "/ledger", 404),
+        ("GET", "/ledger/parcel", 404),
         ("GET", "/beta/1.0/generateLabel", 404),
         ("GET", "/beta/2.0/generateLabel", 405),
         ("GET", "/alpha/shipping", 500),

@@ -12,9 +12,18 @@ JSON = "application/json"
 
 
 def labels(count: int, kind: str = "parcel") -> list[bytes]:
-    """Return the recorded answers of several purchases, of `kind` customs with a form."""
-    files = (f"beta_{kind}_{rank}.multipart" for rank in range(1, count + 1))
-    return [http(answer_file(file), content_type=MULTIPART) for file in files]
+    """Return the answers of several purchases, of `kind` customs with a form: the recorded one, each with its number.
+
+    The labels are 281, 282, ... points wide, and the forms 841, 842, ... high.
+    """
+    recorded = answer_file(f"beta_{kind}_1.multipart")
+    numbered = (
+        recorded.replace(b"6A12345678901", b"6A1234567890%d" % rank)
+        .replace(b" 281 425 ]", b" %d 425 ]" % (280 + rank))
+        .replace(b" 595 841 ]", b" 595 %d ]" % (840 + rank))
+        for rank in range(1, count + 1)
+    )
+    return [http(each, content_type=MULTIPART) for each in numbered]
 
 
 def found(**changes: Any) -> bytes:

@@ -8,12 +8,9 @@ from carriers.sandbox.journeys import TEXTS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import (
     BUY,
-    SOAP_HEADERS,
-    TRACKING,
     alpha_buy,
     alpha_call,
     cancel,
-    envelope,
     search,
     track,
 )
@@ -70,13 +67,6 @@ def test_what_cannot_be_tracked_is_the_documented_error(sandbox: SandboxServer, 
     assert track(sandbox, number, language).code == "1"
 
 
-def test_a_parcel_on_its_way_is_not_cancelled(sandbox: SandboxServer) -> None:
-    (number,) = alpha_buy(sandbox).texts("skybillNumber")
-    advance(sandbox, number)
-
-    assert cancel(sandbox, number).code == "3"
-
-
 def test_a_cancelled_parcel_stays_announced(sandbox: SandboxServer) -> None:
     (number,) = alpha_buy(sandbox).texts("skybillNumber")
     bought = sandbox.state.ledger.purchase("alpha", number)
@@ -88,50 +78,42 @@ def test_a_cancelled_parcel_stays_announced(sandbox: SandboxServer) -> None:
     assert track(sandbox, number).texts("code") == ["DC"]
 
 
-def test_a_young_parcel_has_no_events(sandbox: SandboxServer) -> None:
-    arm(sandbox, "young", count=1, delay_s=60)
-    (young,) = alpha_buy(sandbox).texts("skybillNumber")
-
-    assert track(sandbox, young).texts("code") == []
-
-
 @pytest.mark.parametrize(
-    "children",
+    ("operation", "children"),
     [
-        {"language": "fr_FR"},
-        {"skybillNumber": "1", "language": "fr_FR"},
-        {"language": "fr_FR", "skybillNumber": "1", "extra": "1"},
+        ("trackSkybillV2", {"language": "fr_FR"}),
+        ("trackSkybillV2", {"skybillNumber": "1", "language": "fr_FR"}),
+        ("trackSkybillV2", {"language": "fr_FR", "skybillNumber": "1", "extra": "1"}),
+        (BUY, {}),  # of the shipping service
     ],
 )
-def test_children_are_exactly_the_documented_ones(sandbox: SandboxServer, children: dict[str, str]) -> None:
-    assert alpha_call(sandbox, "trackSkybillV2", **children).response.status_code == 500
+def test_operations_and_their_children_are_exactly_the_documented_ones(
+    sandbox: SandboxServer, operation: str, children: dict[str, str]
+) -> None:
+    assert alpha_call(sandbox, operation, **children).response.status_code == 500
 
 
-def test_the_shipping_operation_is_unknown_here(sandbox: SandboxServer) -> None:
-    body = envelope(BUY, {}, TRACKING)
-
-    assert post(sandbox.urls["ALPHA_TRACKING_URL"], data=body, headers=SOAP_HEADERS).status_code == 500
-
-
-def test_a_young_parcel_is_neither_found_nor_cancelled(sandbox: SandboxServer) -> None:
+def test_a_young_parcel_has_no_events_and_is_neither_found_nor_cancelled(sandbox: SandboxServer) -> None:
     arm(sandbox, "young", count=1, delay_s=60)
     (young,) = alpha_buy(sandbox).texts("skybillNumber")
 
-    assert search(sandbox).texts("skybillNumber") == []
+    assert track(sandbox, young).texts("code") == search(sandbox).texts("skybillNumber") == []
     refused = cancel(sandbox, young)
     assert (refused.code, refused.texts("statusCode")) == ("2", ["0"])
     assert refused.texts("errorMessage") == cancel(sandbox, "XU000000005FR").texts("errorMessage")
 
 
-def test_a_parcel_that_was_collected_is_not_cancelled(sandbox: SandboxServer) -> None:
+def test_a_parcel_that_was_collected_or_is_on_its_way_is_not_cancelled(sandbox: SandboxServer) -> None:
     arm(sandbox, "collected", count=1)
-    first, second = (alpha_buy(sandbox).texts("skybillNumber")[0] for _ in range(2))
+    first, second, third = (alpha_buy(sandbox).texts("skybillNumber")[0] for _ in range(3))
     assert cancel(sandbox, first).code == "3"
+    advance(sandbox, third)
+    assert cancel(sandbox, third).code == "3"
 
     response = post(f"{sandbox.control_url}/collect", json={"tracking_number": second})
     assert response.status_code == 200
     assert cancel(sandbox, second).code == "3"
-    assert [row["cancelled"] for row in ledger(sandbox)] == [False, False]
+    assert [row["cancelled"] for row in ledger(sandbox)] == [False] * 3
 
 
 @pytest.mark.parametrize(("content", "status"), [(b"{}", 400), (b"x", 400), (b'{"tracking_number": "XU1"}', 404)])
