@@ -16,6 +16,8 @@ from tests.carriers.support.servers import always, answer_file, body_of, http
 from tests.carriers.support.shipments import CREDENTIALS, client
 
 NUMBER = "XS000000001FR"
+PDF = b"%PDF-1.4 signed"
+POD = f"<pod>{b64encode(PDF).decode()}</pod>"
 ANSWER = (
     '<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/"><soap:Body>'
     '<ns2:searchPODResponse xmlns:ns2="http://cxf.tracking.soap.chronopost.fr/"><return>'
@@ -24,15 +26,9 @@ ANSWER = (
 
 
 def answered(serve: Serve, code: int | None = 0, rest: str = "") -> bytes | None:
-    server = serve(
-        always(
-            http(
-                answer_file("alpha_proof.xml")
-                if not rest and not code
-                else ANSWER.format(rest=rest if code is None else f"<errorCode>{code}</errorCode>{rest}").encode()
-            )
-        )
-    )
+    written = rest if code is None else f"<errorCode>{code}</errorCode>{rest}"
+    answer = ANSWER.format(rest=written).encode() if rest or code else answer_file("alpha_proof.xml")
+    server = serve(always(http(answer)))
     found = client("alpha", server.url, tracking_url=server.url).proof_of_delivery(NUMBER, CREDENTIALS["alpha"])
     (request,) = server.requests
     asked = ET.fromstring(body_of(request))[0][0]
@@ -44,25 +40,20 @@ def answered(serve: Serve, code: int | None = 0, rest: str = "") -> bytes | None
     return found
 
 
-def test_the_proof_is_the_pdf_of_the_answer(serve: Serve) -> None:
-    assert answered(serve) == b"%PDF-1.4 signed"
-
-
-def test_the_proof_is_the_pdf_of_the_answer_whichever_form_its_flag_has(serve: Serve) -> None:
-    pod = b64encode(b"%PDF-1.4 signed").decode()
-    assert answered(serve, rest=f"<podPresente>1</podPresente><pod>{pod}</pod>") == b"%PDF-1.4 signed"
-
-
-def test_an_answer_without_an_error_code_is_read(serve: Serve) -> None:
-    pod = b64encode(b"%PDF-1.4 signed").decode()
-    rest = f"<formatPOD>PDF</formatPOD><pod>{pod}</pod><podPresente>true</podPresente><statusCode>0</statusCode>"
-    assert answered(serve, None, rest) == b"%PDF-1.4 signed"
-    assert answered(serve, None, "<podPresente>false</podPresente><statusCode>0</statusCode>") is None
-
-
-@pytest.mark.parametrize("flag", ["false", "0", ""])
-def test_without_a_proof_there_is_none(serve: Serve, flag: str) -> None:
-    assert answered(serve, rest=f"<podPresente>{flag}</podPresente>") is None
+@pytest.mark.parametrize(
+    ("code", "rest", "proof"),
+    [
+        (0, "", PDF),  # as it was recorded
+        (0, f"<podPresente>1</podPresente>{POD}", PDF),
+        (None, f"<formatPOD>PDF</formatPOD>{POD}<podPresente>true</podPresente><statusCode>0</statusCode>", PDF),
+        (None, "<podPresente>false</podPresente><statusCode>0</statusCode>", None),
+        *((0, f"<podPresente>{flag}</podPresente>", None) for flag in ("false", "0", "")),
+    ],
+)
+def test_the_proof_is_the_pdf_of_the_answer_if_its_flag_says_that_there_is_one(
+    serve: Serve, code: int | None, rest: str, proof: bytes | None
+) -> None:
+    assert answered(serve, code, rest) == proof
 
 
 @pytest.mark.parametrize(

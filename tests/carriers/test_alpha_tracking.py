@@ -18,6 +18,7 @@ from tests.support.cases import in_one_test
 PARIS = ZoneInfo("Europe/Paris")
 NUMBER = NUMBERS["alpha"]
 NOON = "2026-03-02T12:00:00+01:00"
+ROBOT, RECORDED = b"<html><title>Just a moment...</title></html>", answer_file("alpha_history.xml")
 LATER = "2026-03-02T13:00:00+01:00"
 
 
@@ -171,12 +172,6 @@ def test_what_cannot_be_a_number_is_unknown_without_a_question(serve: Serve, num
     assert server.requests == []
 
 
-def test_an_answer_about_another_number_is_unreadable(serve: Serve) -> None:
-    with pytest.raises(CarrierUnavailable, match="another parcel") as caught:
-        told(serve, "alpha", alpha_history(alpha_event("D", NOON, "x"), number="XU000000007FR"))
-    assert caught.value.is_carrier_failing
-
-
 @pytest.mark.parametrize(
     ("details", "window"),
     [
@@ -235,23 +230,19 @@ def test_texts_and_counts_are_bounded(serve: Serve) -> None:
     assert events[0].happened_at.second == 41  # the oldest are left out
 
 
-@pytest.mark.parametrize("status", [401, 403, 429])
-@pytest.mark.parametrize("body", [b"<html><title>Just a moment...</title></html>", answer_file("alpha_history.xml")])
-def test_being_turned_away_is_an_outage(serve: Serve, status: int, body: bytes) -> None:
+@pytest.mark.parametrize(
+    ("answer", "status", "code", "is_failing"),
+    [
+        *((http(body, status), status, "", True) for status in (401, 403, 429) for body in (ROBOT, RECORDED)),
+        (alpha_history(code="1"), 200, "1", True),
+        (alpha_history(code="31"), 200, "31", False),
+        (alpha_history(code="-7"), 200, "-7", False),
+        (http(answer_file("alpha_fault.xml"), 500), 500, "Server", False),
+        (alpha_history(alpha_event("D", NOON, "x"), number="XU000000007FR"), 200, "", True),  # of another parcel
+    ],
+)
+def test_all_else_is_an_outage(serve: Serve, answer: bytes, status: int, code: str, is_failing: bool) -> None:
     with pytest.raises(CarrierUnavailable) as caught:
-        told(serve, "alpha", http(body, status))
-    assert caught.value.is_carrier_failing
-    assert caught.value.http_status == status
-
-
-@pytest.mark.parametrize(("code", "is_failing"), [("1", True), ("31", False), ("-7", False)])
-def test_an_error_code_is_an_outage(serve: Serve, code: str, is_failing: bool) -> None:
-    with pytest.raises(CarrierUnavailable) as caught:
-        told(serve, "alpha", alpha_history(code=code))
-    assert (caught.value.carrier_code, caught.value.is_carrier_failing) == (code, is_failing)
-
-
-def test_a_soap_fault_does_not_count_as_a_failing_carrier(serve: Serve) -> None:
-    with pytest.raises(CarrierUnavailable) as caught:
-        told(serve, "alpha", http(answer_file("alpha_fault.xml"), 500))
-    assert not caught.value.is_carrier_failing
+        told(serve, "alpha", answer)
+    error = caught.value
+    assert (error.http_status, error.carrier_code, error.is_carrier_failing) == (status, code, is_failing)

@@ -25,7 +25,7 @@ CONTENT_TYPES = st.sampled_from([XML, MULTIPART, "application/json", "text/html"
 STATUSES = st.sampled_from([200, 200, 200, 201, 204, 301, 307, 400, 401, 404, 429, 500, 502, 503])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=10,
 )
 ANSWER_KEYS = ["messages", "errors", "error", "message", "errorCode", "errorLabel", "labelV2Response", "id"]

@@ -295,41 +295,28 @@ def test_hours_until_midnight_and_after_it_are_told(
 
 
 @pytest.mark.parametrize(
-    ("code", "error", "field"),
+    ("carrier", "code", "error", "field"),
     [
-        (302, RequestRejected, "zip"),
-        (306, RequestRejected, "shipDate"),
-        (321, RequestRejected, "weight"),
-        (300, RequestRejected, ""),
-        (700, CarrierUnavailable, ""),
-        (999, CarrierUnavailable, ""),
-        (1500, CredentialsRejected, ""),
+        ("alpha", 302, RequestRejected, "zip"),
+        ("alpha", 306, RequestRejected, "shipDate"),
+        ("alpha", 321, RequestRejected, "weight"),
+        ("alpha", 300, RequestRejected, ""),
+        *(("alpha", code, CarrierUnavailable, "") for code in (700, 999)),
+        ("alpha", 1500, CredentialsRejected, ""),
+        ("beta", 104, RequestRejected, "zip"),
+        ("beta", 105, RequestRejected, "city"),
+        *(("beta", code, CarrierUnavailable, "") for code in (106, 121, 124, 999, 1000)),
+        ("beta", 125, RequestRejected, "countryCode"),
+        ("beta", 145, RequestRejected, ""),
+        ("beta", 201, CredentialsRejected, ""),
     ],
 )
-def test_alphas_codes_name_the_parameter(serve: Serve, code: int, error: type[CarrierError], field: str) -> None:
+def test_every_code_has_its_class_and_names_the_parameter(
+    serve: Serve, carrier: str, code: int, error: type[CarrierError], field: str
+) -> None:
+    answer = alpha_refused(code) if carrier == "alpha" else refused(code)
     with pytest.raises(CarrierError) as caught:
-        Point(serve, "alpha", alpha_refused(code)).find()
-    assert (type(caught.value), caught.value.field) == (error, field)
-
-
-@pytest.mark.parametrize(
-    ("code", "error", "field"),
-    [
-        (104, RequestRejected, "zip"),
-        (105, RequestRejected, "city"),
-        (106, CarrierUnavailable, ""),
-        (121, CarrierUnavailable, ""),
-        (124, CarrierUnavailable, ""),
-        (125, RequestRejected, "countryCode"),
-        (145, RequestRejected, ""),
-        (1000, CarrierUnavailable, ""),
-        (999, CarrierUnavailable, ""),
-        (201, CredentialsRejected, ""),
-    ],
-)
-def test_betas_codes_name_the_parameter(serve: Serve, code: int, error: type[CarrierError], field: str) -> None:
-    with pytest.raises(CarrierError) as caught:
-        Point(serve, "beta", refused(code)).find()
+        Point(serve, carrier, answer).find()
     assert (type(caught.value), caught.value.field) == (error, field)
 
 
