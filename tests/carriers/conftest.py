@@ -85,5 +85,4 @@ def sandbox(sandbox_server: SandboxServer) -> SandboxServer:
 
 @pytest.fixture
 def clients(sandbox: SandboxServer) -> Clients:
-    """A client of the sandbox for each carrier."""
     return sandbox_clients(sandbox)

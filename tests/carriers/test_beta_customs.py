@@ -37,7 +37,6 @@ def swiss(count: int = 1) -> Shipment:
 
 
 def sent(product_code: str, country_code: str, count: int = 1, **changes: Any) -> list[dict[str, Any]]:
-    """Return the requests of an order."""
     recipient = {"country_code": country_code, **changes.pop("recipient", {})}
     ordered = shipment(product_code, count, recipient=recipient, **changes)
     return [beta_message.message(body, ordered, CREDENTIALS["beta"]) for body in beta_message.bodies(ordered)]

@@ -40,7 +40,6 @@ def open_circuit(breaker: CircuitBreaker) -> None:
 
 
 def end_reset_timeout(breaker: CircuitBreaker) -> None:
-    """Let the reset timeout have passed."""
     breaker._opened_at_s -= breaker._reset_timeout_s
     assert breaker.state == "half-open"
 

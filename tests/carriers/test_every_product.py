@@ -1,11 +1,7 @@
-"""Every product to every kind of destination, bought or refused as the carriers' pages say.
-
-`python -m tests.carriers.test_every_product` prints the outcomes as a table in Markdown.
-"""
+"""Every product to every kind of destination, bought or refused as the carriers' pages say."""
 
 import io
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from itertools import product as combinations
 from typing import Final
@@ -20,7 +16,7 @@ from carriers.shipment import Customs, CustomsItem
 from tests.carriers.conftest import Clients
 from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.pdfs import merged
-from tests.carriers.support.sandbox import order, reset, sandbox_clients
+from tests.carriers.support.sandbox import order, reset
 from tests.carriers.support.shipments import CREDENTIALS
 
 # Copied from the pages by hand. A country stands for its kind: FR domestic, BE in the EU, CH outside it, RE overseas.
@@ -55,10 +51,6 @@ LETTERS: Final = {
     "pickupPointCode": NOT_SERVED,
     "customs": UNDECLARED,
 }
-LEGEND: Final = (
-    "B bought; P refused, as the product does not go there (the field is the country, the product or the pickup point);"
-    " C refused, as `customs` is missing. In the head: country, parcels, and + with `customs`."
-)
 GOODS: Final = Customs(
     (CustomsItem("Bougies", 3, Decimal(12), Decimal("0.2"), "340600"),), shipping_cost_eur=Decimal(9)
 )
@@ -101,20 +93,3 @@ def test_a_product_is_bought_or_refused_as_the_pages_say(sandbox: SandboxServer,
 def test_the_rules_are_of_all_products() -> None:
     assert set(SERVED) == set(PRODUCTS)
     assert all(SERVED.values())
-
-
-def table() -> Iterator[str]:
-    """Order everything from a sandbox of its own, and yield the table's lines; `!` marks what breaks the rules."""
-    heads = [f"{country} {count}{'+' if has_customs else ''}" for country, count, has_customs in CASES]
-    yield f"| product | {' | '.join(heads)} |"
-    yield "|---" * (1 + len(CASES)) + "|"
-    with SandboxServer() as sandbox:
-        clients = sandbox_clients(sandbox)
-        for code in SERVED:
-            letters = {case: outcome(sandbox, clients, code, case) for case in CASES}
-            marked = (letter + "!" * (letter not in expected(code, case)) for case, letter in letters.items())
-            yield f"| `{code}` | {' | '.join(marked)} |"
-
-
-if __name__ == "__main__":
-    sys.stdout.writelines(f"{line}\n" for line in (*table(), "", LEGEND))

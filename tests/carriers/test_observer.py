@@ -16,8 +16,6 @@ from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, shipmen
 
 
 class Recorder(Observer):
-    """Records everything."""
-
     def __init__(self) -> None:
         self.calls: list[tuple[str, str]] = []
         self.states: list[tuple[str, str, str]] = []
@@ -34,8 +32,6 @@ class Recorder(Observer):
 
 
 class Broken(Recorder):
-    """Fails at everything."""
-
     def call_ended(self, call: Call) -> None:
         raise OSError("no space left")
 

@@ -71,12 +71,10 @@ def canary(carrier: str, count: int = 1) -> Shipment:
 
 
 def leaked(text: str, values: tuple[str, ...] = CANARIES) -> list[str]:
-    """Return the values that the text shows."""
     return [value for value in values if value.lower() in text.lower()]
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Return an error, its causes and contexts."""
     seen: set[int] = set()
     left = [error]
     while left:

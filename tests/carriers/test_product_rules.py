@@ -66,7 +66,6 @@ def beta_code(product_code: str, country: str) -> str | None:
 
 
 def build(order: Shipment) -> None:
-    """Build the messages that would be sent."""
     if PRODUCTS[order.product_code].carrier == "beta":
         beta_message.bodies(order)
     else:

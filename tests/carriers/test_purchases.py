@@ -77,14 +77,13 @@ def page_widths(pdf: bytes) -> list[int]:
 
 
 def text_of(pdf: bytes) -> list[str]:
-    """Return the text of each page."""
     return [page.extract_text() for page in pypdf.PdfReader(io.BytesIO(pdf)).pages]
 
 
-def barcodes_of(pdf: bytes) -> tuple[str, ...]:
-    """Return what a scanner reads from each page at the resolution of a label printer."""
+def barcodes_of(pdf: bytes, labels: int) -> tuple[str, ...]:
+    """Return what a scanner reads from the pages that are labels at the resolution of a label printer."""
     with pypdfium2.PdfDocument(pdf) as document:
-        images = [page.render(scale=203 / 72).to_pil() for page in document]
+        images = [document[place].render(scale=203 / 72).to_pil() for place in range(labels)]
     return tuple(code.text for image in images for code in zxingcpp.read_barcodes(image, CODE_128))
 
 
@@ -244,7 +243,7 @@ def test_every_product_is_bought_and_stands_in_the_ledger(
     services = {service, *OTHER_SERVICES.get(code, ())}
     assert {row["product_code"] for row in rows} <= {f"{wire_code} {each}" if each else wire_code for each in services}
     assert label.warnings == ()
-    assert barcodes_of(merged(label)) == label.tracking_numbers
+    assert barcodes_of(merged(label), count) == label.tracking_numbers
     pages = text_of(merged(label))
     is_declared = carrier == "beta" and DESTINATIONS.get(code) in ("RE", "GP", "US")
     assert len(pages) == count * (1 + CUSTOMS_PAGES * is_declared)
@@ -336,4 +335,4 @@ def test_the_maximum_of_parcels_is_one_label(sandbox: SandboxServer, clients: Cl
     )
     assert len(set(label.tracking_numbers)) == count
     assert bought(sandbox, carrier) == label.tracking_numbers
-    assert len(text_of(merged(label))) == count
+    assert len(page_widths(merged(label))) == count

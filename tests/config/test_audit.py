@@ -294,7 +294,6 @@ def test_without_a_name_the_operator_is_the_systems_user(monkeypatch: pytest.Mon
 
 
 def found(browser: Client, **query: str) -> list[str]:
-    """Search the log by its page."""
     return [entry.action for entry in undrawn(browser, AUDIT, **query)["cl"].result_list]
 
 

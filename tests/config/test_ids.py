@@ -14,7 +14,7 @@ from shops.staff.pages import address_of, page_of
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.support.api import Response
-from tests.support.desk import member, rows
+from tests.support.desk import rows
 from tests.support.factories import ShopFactory, import_parcel
 from tests.support.markup import parsed
 
@@ -66,11 +66,6 @@ def labelled_parcel(shop: Shop, parcel_id: str, number: str, token_id: str = "")
 @pytest.fixture
 def shop() -> Shop:
     return ShopFactory(id="shop_2311", name="Maison Lumière")
-
-
-@pytest.fixture
-def staff() -> Client:
-    return member("root")
 
 
 @pytest.mark.parametrize("parcel_id", IDS)

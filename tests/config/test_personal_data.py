@@ -64,7 +64,6 @@ def test_the_columns_and_kinds_are_in_the_documents() -> None:
 
 
 def strings(value: Any) -> Iterator[bytes]:
-    """All texts in a value."""
     yield from found_in(orjson.dumps(value, default=lambda each: bytes(each).decode()))
 
 

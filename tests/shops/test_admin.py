@@ -24,11 +24,6 @@ SHOPS = "/admin/shops/shop/"
 HOSTILE = """"><script>alert(1)</script><img src=x onerror='alert(2)'>"""
 
 
-@pytest.fixture
-def staff() -> Client:
-    return logged_in(is_superuser=True)
-
-
 def test_the_admin_is_found_without_its_slash() -> None:
     assert client().get("/admin").headers["Location"] == "/admin/"
     assert client().get("/admin/", follow=True).templates[0].name == "account/login.html"

@@ -215,7 +215,6 @@ BAD: dict[str, tuple[list[str], str | bytes]] = {
 
 @pytest.fixture
 def both(shop: Shop) -> None:
-    """A contract with each carrier."""
     ContractFactory(shop=shop, carrier_code="alpha")
     ContractFactory(shop=shop, carrier_code="beta")
 

@@ -160,7 +160,6 @@ def test_requests_from_many_threads_are_counted_exactly(transactional_db: None, 
 
 @pytest.fixture
 def refusing() -> str:
-    """The URL of a port that refuses connections."""
     return f"redis://127.0.0.1:{free_port()}/0"
 
 

@@ -32,7 +32,6 @@ def expire_cached_tokens(seconds: float) -> None:
 
 @contextmanager
 def written() -> Iterator[list[str]]:
-    """Collect the statements that write."""
     statements: list[str] = []
 
     def note(execute: Any, sql: str, *args: Any) -> Any:

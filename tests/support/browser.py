@@ -30,14 +30,10 @@ needs_browser = needs("chromium, or axe-core of .venv-clients,", CHROMIUM and AX
 
 
 class ThreadingServer(ThreadingMixIn, WSGIServer):
-    """Answers several requests at a time."""
-
     daemon_threads = True
 
 
 class SilentHandler(WSGIRequestHandler):
-    """Writes no log."""
-
     def log_message(self, *arguments: Any) -> None:
         """Write nothing."""
 

@@ -17,8 +17,6 @@ VARIABLE = re.compile(r"\$\{(\w+)(?::(\?|-)([^}]*))?\}")
 
 @dataclass(frozen=True)
 class Service:
-    """A service of compose.yaml."""
-
     name: str
     definition: dict[str, Any]
 

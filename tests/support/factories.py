@@ -17,8 +17,6 @@ Json = dict[str, Any]
 
 
 class ShopFactory(factory.django.DjangoModelFactory[Shop]):
-    """A shop."""
-
     class Meta:
         model = Shop
 

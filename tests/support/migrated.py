@@ -14,7 +14,6 @@ Run = Callable[[Path], AbstractContextManager[str]]
 
 @contextmanager
 def sqlite(file: Path) -> Iterator[str]:
-    """Yield the URL of an SQLite file."""
     yield f"sqlite:///{file}"
 
 

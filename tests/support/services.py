@@ -171,7 +171,6 @@ def answers(url: str) -> bool:
 
 
 def redis_pid(url: str) -> int:
-    """Return the process id of a Redis."""
     with redis.Redis.from_url(url) as client:
         found: Any = client.info("server")
         return int(found["process_id"])

@@ -29,7 +29,6 @@ SESSION.trust_env = False  # no proxies, which are looked for at each request
 
 
 def get(url: str, **params: str) -> Any:
-    """Return the JSON at a URL."""
     return SESSION.get(url, params=params, timeout=TIMEOUT_S).json()
 
 

@@ -41,12 +41,10 @@ def refused(code: object, status: int = 200, **values: Any) -> bytes:
 
 
 def bodies(server: LoopbackServer) -> list[dict[str, Any]]:
-    """Return the JSON of all requests."""
     return [json.loads(body_of(request)) for request in server.requests]
 
 
 def fields_of(body: dict[str, Any]) -> dict[str, str]:
-    """Return a label request's key-value fields."""
     return {pair["key"]: pair["value"] for pair in body.get("fields", {}).get("field", [])}
 
 

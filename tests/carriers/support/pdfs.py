@@ -5,6 +5,5 @@ from carriers.shipment import PurchasedLabel
 
 
 def merged(label: PurchasedLabel) -> bytes:
-    """Return the label's one PDF."""
     pdfs = list(label.pdfs.values())
     return pdfs[0] if len(pdfs) == 1 else pdf.rewritten(pdfs, timeout_s=30)

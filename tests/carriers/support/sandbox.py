@@ -36,13 +36,11 @@ CREATE_PATHS: Final = {"alpha": "/alpha/shipping", "beta": "/beta/2.0/generateLa
 
 
 def sandbox_clients(sandbox: SandboxServer, limits: Limits = LENIENT) -> Mapping[str, Carrier]:
-    """Return a client of the sandbox for each carrier."""
     endpoints = {carrier: client.sandbox_endpoint(sandbox.url) for carrier, client in CARRIERS.items()}
     return {carrier: CARRIERS[carrier](endpoints[carrier], limits) for carrier in CARRIERS}
 
 
 def sandbox_trackers(sandbox: SandboxServer, limits: Limits = LENIENT) -> Mapping[str, Tracker]:
-    """Return a tracker of the sandbox for each carrier."""
     urls = {"alpha": sandbox.urls["ALPHA_TRACKING_URL"], "beta": sandbox.urls["BETA_TRACKING_URL"]}
     return {carrier: TRACKERS[carrier](urls[carrier], limits) for carrier in TRACKERS}
 

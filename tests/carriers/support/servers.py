@@ -86,7 +86,6 @@ def _read_request(stream: socket.socket) -> bytes:
 
 
 def http(body: bytes, status: int = 200, content_type: str = XML, headers: str = "") -> bytes:
-    """Return a complete HTTP answer."""
     lines = (f"HTTP/1.1 {status} Status", f"Content-Type: {content_type}", f"Content-Length: {len(body)}")
     return "".join(f"{line}\r\n" for line in lines).encode() + f"{headers}\r\n".encode() + body
 
@@ -103,7 +102,6 @@ def always(*answers: bytes) -> Play:
 
 
 def once(answer: bytes) -> Play:
-    """Send these bytes and close."""
 
     def play(stream: socket.socket, request: bytes) -> bool:
         stream.sendall(answer)
@@ -113,12 +111,10 @@ def once(answer: bytes) -> Play:
 
 
 def answer_file(name: str) -> bytes:
-    """Return a recorded answer."""
     return (ANSWERS / name).read_bytes()
 
 
 def body_of(request: bytes) -> bytes:
-    """Return the body of a request that a server received."""
     return request.partition(b"\r\n\r\n")[2]
 
 

@@ -90,5 +90,4 @@ def client(
     tracking_url: str | None = None,
     points_url: str | None = None,
 ) -> Carrier:
-    """Return a client of a server under test."""
     return CARRIERS[carrier](Endpoint(url, tracking_url, points_url), limits, transport)

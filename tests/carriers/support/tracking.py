@@ -38,7 +38,6 @@ def told(serve: Serve, carrier: str, answer: bytes, number: str = "") -> Trackin
 
 
 def alpha_event(code: str, date: str, label: str, details: Details | None = None, **more: str) -> str:
-    """Return the XML of one event."""
     leaves = {"code": code, "eventDate": date, "eventLabel": label, **more}
     texts = [f"<{name}>{escape(value)}</{name}>" for name, value in leaves.items()]
     texts += [
@@ -59,7 +58,6 @@ def alpha_history(*events: str, number: str = NUMBERS["alpha"], code: str = "0",
 
 
 def beta_event(code: str, date: str, label: str = "texte", **more: Any) -> dict[str, Any]:
-    """Return one event of a timeline."""
     return {"code": code, "date": date, "labelLong": label, **more}
 
 

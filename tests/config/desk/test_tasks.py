@@ -215,10 +215,6 @@ def gives_a_link(desk: Desk) -> None:
     desk.click("Users").press("Run", action="give_password_link", _selected_action=str(bob.pk)).sees("bob")
 
 
-def reads_who_saw(desk: Desk) -> None:
-    desk.click("Audit log").sees("Log-in")
-
-
 TASKS: dict[str, dict[str, Callable[[Desk], None]]] = {
     "Support": {
         "where is this parcel": find(LATE, "Maison Lumière"),

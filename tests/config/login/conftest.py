@@ -12,7 +12,6 @@ from tests.support.api import Clock
 
 @pytest.fixture
 def hashes() -> Iterator[list[str]]:
-    """The passwords that were hashed."""
     seen: list[str] = []
     encode = PBKDF2PasswordHasher.encode
 

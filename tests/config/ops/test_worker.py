@@ -200,7 +200,6 @@ def carriers(transactional_db: None) -> Carriers:
 
 @contextmanager
 def process(carriers: Carriers, **settings: str) -> "Iterator[Popen[bytes]]":
-    """Run the command against the carriers."""
     with LoopbackServer(carriers.play) as server:
         urls = {"ALPHA_TRACKING_URL": server.url, "BETA_TRACKING_URL": server.url}
         with start_command("work", **urls, **settings) as started:

@@ -28,11 +28,6 @@ ENDPOINTS = "/admin/shops/webhookendpoint/"
 DELIVERIES = "/admin/shops/webhookdelivery/"
 
 
-@pytest.fixture
-def staff(db: None, no_sidebar: None) -> Client:
-    return logged_in(is_superuser=True)
-
-
 def act(staff: Client, action: str, *chosen: WebhookEndpoint | WebhookDelivery, **fields: str) -> str:
     page = DELIVERIES if isinstance(chosen[0], WebhookDelivery) else ENDPOINTS
     data = {"action": action, "_selected_action": [each.pk for each in chosen], **fields}

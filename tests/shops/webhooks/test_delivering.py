@@ -39,7 +39,7 @@ def attempt(endpoint: WebhookEndpoint, receiver: Receiver, status: int, subject:
     return deliver_due()
 
 
-def fail(endpoint: WebhookEndpoint, times: int) -> None:
+def fail(times: int) -> None:
     for _ in range(times):
         make_due()
         assert deliver_due() == 1
@@ -162,7 +162,7 @@ def test_after_the_last_attempt_it_is_a_dead_letter_and_the_next_event_follows(
 ) -> None:
     receiver.status = 500
     tell_label(endpoint.shop_id, code="FIRST")
-    fail(endpoint, retries.MAX_ATTEMPTS)
+    fail(retries.MAX_ATTEMPTS)
     assert (row().state, row().attempts, row().leased_until) == ("dead", 10, None)
     attempt(endpoint, receiver, 200, code="SECOND")
     assert receiver.received[-1].data["code"] == "SECOND"
@@ -330,10 +330,10 @@ def test_five_days_of_nothing_but_failures_disable_an_endpoint_and_a_success_bet
     WebhookEndpoint.objects.update(failing_since=timezone.now() - timedelta(days=5, hours=1))
     attempt(endpoint, receiver, 200, "second")
     receiver.status = 500
-    fail(endpoint, 1)
+    fail(1)
     assert state_of(endpoint) == "failing"
     WebhookEndpoint.objects.update(failing_since=timezone.now() - timedelta(days=5, hours=1))
-    fail(endpoint, 1)
+    fail(1)
     assert (state_of(endpoint), endpoint.disabled_reason) == ("disabled", "nothing but failures for 5 days")
 
 
@@ -426,7 +426,7 @@ def test_a_replay_has_the_same_message_id_and_all_its_attempts(endpoint: Webhook
 def refused_for_long(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
     receiver.status = 500
     tell_label(endpoint.shop_id, "waiting")
-    fail(endpoint, 8)
+    fail(8)
 
 
 def test_an_endpoint_that_works_again_gets_what_waits_at_once(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
@@ -466,7 +466,7 @@ def test_two_failures_with_nothing_to_deliver_between_are_no_five_days_of_failur
 ) -> None:
     receiver.status = 500
     tell_label(endpoint.shop_id, "first")
-    fail(endpoint, retries.MAX_ATTEMPTS)
+    fail(retries.MAX_ATTEMPTS)
     long_ago = timezone.now() - timedelta(days=6)
     WebhookEndpoint.objects.update(failing_since=long_ago, served_at=long_ago)
     assert attempt(endpoint, receiver, 500, "second") == 1

@@ -130,25 +130,16 @@ def test_they_begin_30_days_back_whether_older_ones_are_removed_or_not(own: Call
     assert [subjects(page) for page in pages(own, limit=1)] == [["kept"], ["new"]]
 
 
-def test_a_place_whose_followers_may_be_gone_is_410(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(3):
-        tell_label(own.shop.id, str(number))
-    age(29)
-    place = ask(own, limit=1)["next"]
-    monkeypatch.setattr(feed, "EVENTS_KEPT", timedelta(days=28))
-    WebhookEvent.objects.all().delete()
-    assert_gone(own.get(EVENTS, query_params={"after": place}))
-
-
-def test_a_place_of_over_30_days_ago_is_410_though_its_event_is_not_removed_yet(
-    own: Caller, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("removed", [{}, {"subject": "1"}], ids=["all", "one, not yet its own"])
+def test_a_place_of_over_30_days_ago_whose_followers_may_be_gone_is_410(
+    removed: dict[str, str], own: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(3):
         tell_label(own.shop.id, str(number))
     age(29)
     place, end = ask(own, limit=1)["next"], ask(own)["next"]
     monkeypatch.setattr(feed, "EVENTS_KEPT", timedelta(days=28))
-    WebhookEvent.objects.filter(subject="1").delete()
+    WebhookEvent.objects.filter(**removed).delete()
     assert_gone(own.get(EVENTS, query_params={"after": place}))
     assert ask(own, after=end)["data"] == []
 
