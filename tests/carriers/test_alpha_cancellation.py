@@ -1,14 +1,12 @@
 """Cancelling alpha's parcels: done, refused, or unknown."""
 
-from xml.etree import ElementTree as ET
-
 import pytest
 
 from carriers.alpha.refusals import CANCELLATION_REFUSALS
 from carriers.errors import CancellationRefused, CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown
 from tests.carriers.conftest import Serve
-from tests.carriers.support.servers import Play, always, answer_file, body_of, http, once
-from tests.carriers.support.shipments import CREDENTIALS, client
+from tests.carriers.support.servers import Play, always, answer_file, asked, http, once
+from tests.carriers.support.shipments import ALPHA_CONTRACT, CREDENTIALS, client
 
 ALPHA = CREDENTIALS["alpha"]
 NUMBER = "XS000000001FR"
@@ -26,14 +24,8 @@ def failure(serve: Serve, play: Play) -> CarrierError:
 def test_a_parcel_is_cancelled_at_the_tracking_service(serve: Serve) -> None:
     shipping, tracking = serve(always(b"")), serve(always(http(DONE)))
     client("alpha", shipping.url, tracking_url=tracking.url).cancel(NUMBER, ALPHA)
-    request = ET.fromstring(body_of(tracking.requests[0]))[0][0]
-    assert request.tag == "{http://cxf.tracking.soap.chronopost.fr/}cancelSkybill"
-    assert [(child.tag, child.text) for child in request] == [
-        ("accountNumber", "19869502"),
-        ("password", "255562"),
-        ("language", "fr_FR"),
-        ("skybillNumber", NUMBER),
-    ]
+    children = [*ALPHA_CONTRACT, ("language", "fr_FR"), ("skybillNumber", NUMBER)]
+    assert asked(tracking) == ("{http://cxf.tracking.soap.chronopost.fr/}cancelSkybill", children)
     assert shipping.connections == 0
 
 

@@ -14,8 +14,8 @@ from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.points import alpha_point
 from tests.carriers.support.sandbox import POINT_CODES, order
-from tests.carriers.support.servers import LABEL, LoopbackServer, always, answer_file, body_of, http
-from tests.carriers.support.shipments import CREDENTIALS, client, shipment
+from tests.carriers.support.servers import LABEL, LoopbackServer, always, answer_file, asked, body_of, http
+from tests.carriers.support.shipments import ALPHA_CONTRACT, CREDENTIALS, client, shipment
 from tests.support.cases import in_one_test
 
 ALPHA = CREDENTIALS["alpha"]
@@ -71,13 +71,7 @@ def refused(code: int, *, abroad: bool = False) -> bytes:
 def test_a_relay_is_looked_up_and_its_own_address_sent_with_the_customers_name(serve: Serve) -> None:
     carriers = Carriers(serve, http(answer_file("alpha_point.xml")))
     carriers.buy()
-    look_up = operation(carriers.points)
-    assert look_up.tag == NAMESPACE + LOOK_UP
-    assert list(fields(look_up).items()) == [
-        ("accountNumber", "19869502"),
-        ("password", "255562"),
-        ("identifiant", "1234A"),
-    ]
+    assert asked(carriers.points) == (NAMESPACE + LOOK_UP, [*ALPHA_CONTRACT, ("identifiant", "1234A")])
     assert sent(carriers.shipping, "recipientValue") == {
         "recipientAdress1": "12 rue de l Etoile",
         "recipientAdress2": "Angle de la place",
@@ -104,14 +98,8 @@ def test_a_relay_overseas_is_asked_for_and_answered_by_alpha_3(serve: Serve) -> 
     point = alpha_point(abroad="REU", identifiant="9741R", codePostal="97400")
     carriers = Carriers(serve, http(point))
     carriers.buy(RELAY_ABROAD, recipient={"country_code": "RE"}, pickup_point_code="9741R")
-    look_up = operation(carriers.points)
-    assert look_up.tag == NAMESPACE + LOOK_UP_ABROAD
-    assert list(fields(look_up).items())[2:] == [
-        ("identifiant", "9741R"),
-        ("countryCode", "REU"),
-        ("language", "FR"),
-        ("version", "2.0"),
-    ]
+    place = [("identifiant", "9741R"), ("countryCode", "REU"), ("language", "FR"), ("version", "2.0")]
+    assert asked(carriers.points) == (NAMESPACE + LOOK_UP_ABROAD, [*ALPHA_CONTRACT, *place])
     recipient = sent(carriers.shipping, "recipientValue")
     assert (recipient["recipientCountry"], recipient["recipientZipCode"]) == ("RE", "97400")
     assert recipient["recipientPhone"] == recipient["recipientMobilePhone"] == "+33699001122"

@@ -2,7 +2,6 @@
 
 from base64 import b64encode
 from io import BytesIO
-from xml.etree import ElementTree as ET
 
 import pytest
 from pypdf import PdfReader
@@ -12,8 +11,8 @@ from carriers.sandbox.server import SandboxServer
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import advance
 from tests.carriers.support.sandbox import order, sandbox_clients
-from tests.carriers.support.servers import always, answer_file, body_of, http
-from tests.carriers.support.shipments import CREDENTIALS, client
+from tests.carriers.support.servers import always, answer_file, asked, http
+from tests.carriers.support.shipments import ALPHA_CONTRACT, CREDENTIALS, client
 
 NUMBER = "XS000000001FR"
 PDF = b"%PDF-1.4 signed"
@@ -30,13 +29,9 @@ def answered(serve: Serve, code: int | None = 0, rest: str = "") -> bytes | None
     answer = ANSWER.format(rest=written).encode() if rest or code else answer_file("alpha_proof.xml")
     server = serve(always(http(answer)))
     found = client("alpha", server.url, tracking_url=server.url).proof_of_delivery(NUMBER, CREDENTIALS["alpha"])
-    (request,) = server.requests
-    asked = ET.fromstring(body_of(request))[0][0]
-    assert asked.tag == "{http://cxf.tracking.soap.chronopost.fr/}searchPOD"
-    assert [(child.tag, child.text) for child in asked] == [
-        *(("accountNumber", "19869502"), ("password", "255562"), ("language", "fr_FR")),
-        *(("skybillNumber", NUMBER), ("pdf", "true")),
-    ]
+    children = [*ALPHA_CONTRACT, ("language", "fr_FR"), ("skybillNumber", NUMBER), ("pdf", "true")]
+    assert asked(server) == ("{http://cxf.tracking.soap.chronopost.fr/}searchPOD", children)
+    assert len(server.requests) == 1
     return found
 
 

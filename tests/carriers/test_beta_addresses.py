@@ -7,13 +7,10 @@ import pytest
 
 from carriers.errors import AddressRejected, RequestRejected
 from carriers.shipment import Customs, CustomsItem, Package
+from tests.carriers.support.beta import lines
 from tests.carriers.test_text import beta_address, beta_letter
 
 SOAP = CustomsItem("Soap", 1, Decimal(4), Decimal("0.1"), "340111")
-
-
-def lines(address: dict[str, str]) -> dict[str, str]:
-    return {name: text for name, text in address.items() if name.startswith("line")}
 
 
 @pytest.mark.parametrize("country_code", ["BE", "CH"])

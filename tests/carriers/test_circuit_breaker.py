@@ -120,12 +120,18 @@ def buy(client: Carrier) -> str:
     return "label"
 
 
-@BOTH
-def test_concurrent_calls_send_one_probe_after_the_reset_timeout(sandbox: SandboxServer, carrier: str) -> None:
+def half_open(sandbox: SandboxServer, carrier: str, **faults: int) -> Carrier:
+    """Return a client whose reset timeout is over after three failures."""
     client = sandbox_clients(sandbox, CROWDED)[carrier]
-    arm(sandbox, "close", carrier=carrier, count=3)
+    arm(sandbox, "close", carrier=carrier, **faults)
     assert [buy(client) for _ in range(3)] == ["OutcomeUnknown"] * 3
     end_reset_timeout(client.circuit_breaker)
+    return client
+
+
+@BOTH
+def test_concurrent_calls_send_one_probe_after_the_reset_timeout(sandbox: SandboxServer, carrier: str) -> None:
+    client = half_open(sandbox, carrier, count=3)
     arm(sandbox, "slow", carrier=carrier, delay_s=SLOW_S, count=1)
     ends = in_threads(THREADS, lambda _: buy(client))
     assert Counter(ends) == {"label": 1, "CarrierUnavailable": THREADS - 1}
@@ -135,10 +141,7 @@ def test_concurrent_calls_send_one_probe_after_the_reset_timeout(sandbox: Sandbo
 
 @BOTH
 def test_a_failed_probe_is_the_only_request_until_the_next_reset_timeout(sandbox: SandboxServer, carrier: str) -> None:
-    client = sandbox_clients(sandbox, CROWDED)[carrier]
-    arm(sandbox, "close", carrier=carrier)
-    assert [buy(client) for _ in range(3)] == ["OutcomeUnknown"] * 3
-    end_reset_timeout(client.circuit_breaker)
+    client = half_open(sandbox, carrier)
     ends = in_threads(THREADS, lambda _: buy(client))
     assert Counter(ends) == {"OutcomeUnknown": 1, "CarrierUnavailable": THREADS - 1}
     assert creates(sandbox, carrier) == 3 + 1

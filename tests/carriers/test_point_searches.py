@@ -17,7 +17,7 @@ from tests.carriers.conftest import Serve
 from tests.carriers.support.beta import JSON, bodies, refused
 from tests.carriers.support.points import alpha_point
 from tests.carriers.support.servers import LoopbackServer, always, answer_file, body_of, http
-from tests.carriers.support.shipments import CREDENTIALS, client
+from tests.carriers.support.shipments import ALPHA_CONTRACT, CREDENTIALS, client
 
 if TYPE_CHECKING:
     from carriers.base import Carrier
@@ -78,8 +78,7 @@ def test_alpha_is_asked_as_the_page_has_it(serve: Serve) -> None:
     service.find(address1="27 rue X, n°5", weight_kg=Decimal("1.2"))
     assert list(service.sent().items()) == [
         ("operation", "recherchePointChronopost"),
-        ("accountNumber", "19869502"),
-        ("password", "255562"),
+        *ALPHA_CONTRACT,
         ("address", "27 rue X n 5"),
         ("zipCode", "69100"),
         ("city", "Villeurbanne"),

@@ -1,6 +1,5 @@
 """The carriers' codes of a product by destination, weight, day and contract, and its refusals."""
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -16,6 +15,7 @@ from carriers.products import OVERSEAS, PRODUCTS
 from carriers.shipment import Package, ProductOverride, Shipment
 from tests.carriers.conftest import SetTime
 from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, MONDAY, SATURDAY_IN_PARIS, shipment
+from tests.carriers.test_text import beta_letter as letter_to
 from tests.support.cases import in_one_test
 
 RELAY_ABROAD = "alpha_relais_europe_outre_mer"
@@ -52,9 +52,7 @@ def alpha_parcels(product_code: str, **order: Any) -> list[tuple[str | None, str
 
 
 def beta_letter(product_code: str, country: str, **order: Any) -> dict[str, Any]:
-    bodies = beta_message.bodies(shipment(product_code, recipient={"country_code": country}, **order))
-    letter: dict[str, Any] = json.loads(json.dumps(bodies[0]["letter"]))
-    return letter
+    return letter_to(product_code, recipient={"country_code": country}, **order)
 
 
 def beta_code(product_code: str, country: str) -> str | None:

@@ -23,8 +23,8 @@ from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import arm, ledger
 from tests.carriers.support.refusals import refusal
 from tests.carriers.support.sandbox import bought, order, received, sandbox_clients
-from tests.carriers.support.servers import always, answer_file, body_of, http
-from tests.carriers.support.shipments import CREDENTIALS, client
+from tests.carriers.support.servers import always, answer_file, asked, http
+from tests.carriers.support.shipments import ALPHA_CONTRACT, CREDENTIALS, client
 from tests.carriers.test_purchases import page_widths, text_of
 
 ALPHA = CREDENTIALS["alpha"]
@@ -41,22 +41,11 @@ def test_an_unknown_parcel_is_found_by_its_reference_and_its_label_fetched(serve
     numbers = alpha.find_by_reference("01JQ5ZK3M9X7ABC", ALPHA)
     assert numbers == ("XS000000001FR", "XS000000002FR")
     assert page_widths(alpha.fetch_label(RESERVATION, ALPHA)) == [281]
-    search = ET.fromstring(body_of(tracking.requests[0]))[0][0]
-    assert search.tag == "{http://cxf.tracking.soap.chronopost.fr/}trackWithSenderRef"
-    assert [(child.tag, child.text) for child in search] == [
-        ("accountNumber", "19869502"),
-        ("password", "255562"),
-        ("language", "fr_FR"),
-        ("sendersRef", "01JQ5ZK3M9X7ABC"),
-    ]
-    fetch = ET.fromstring(body_of(shipping.requests[0]))[0][0]
-    assert fetch.tag == "{http://cxf.shipping.soap.chronopost.fr/}getReservedSkybillWithTypeAndModeAuth"
-    assert [(child.tag, child.text) for child in fetch] == [
-        ("numberSearch", RESERVATION),
-        ("mode", "THE"),
-        ("accountNumber", "19869502"),
-        ("password", "255562"),
-    ]
+    children = [*ALPHA_CONTRACT, ("language", "fr_FR"), ("sendersRef", "01JQ5ZK3M9X7ABC")]
+    assert asked(tracking) == ("{http://cxf.tracking.soap.chronopost.fr/}trackWithSenderRef", children)
+    children = [("numberSearch", RESERVATION), ("mode", "THE"), *ALPHA_CONTRACT]
+    operation = "{http://cxf.shipping.soap.chronopost.fr/}getReservedSkybillWithTypeAndModeAuth"
+    assert asked(shipping) == (operation, children)
 
 
 def unknown(answer: bytes, said: str = "", count: int = 1) -> CarrierError:

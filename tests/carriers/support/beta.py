@@ -48,6 +48,10 @@ def fields_of(body: dict[str, Any]) -> dict[str, str]:
     return {pair["key"]: pair["value"] for pair in body.get("fields", {}).get("field", [])}
 
 
+def lines(address: dict[str, str]) -> dict[str, str]:
+    return {name: text for name, text in address.items() if name.startswith("line")}
+
+
 class Services:
     """A label service and a point service with scripted answers, and a client of both."""
 

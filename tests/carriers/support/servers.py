@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
+from xml.etree import ElementTree as ET
 
 ANSWERS = Path(__file__).parents[1] / "answers"
 XML = "text/xml; charset=utf-8"
@@ -116,6 +117,12 @@ def answer_file(name: str) -> bytes:
 
 def body_of(request: bytes) -> bytes:
     return request.partition(b"\r\n\r\n")[2]
+
+
+def asked(server: LoopbackServer, number: int = 0) -> tuple[str, list[tuple[str, str | None]]]:
+    """Return the name of a SOAP request's operation, with its namespace, and the operation's children."""
+    operation = ET.fromstring(body_of(server.requests[number]))[0][0]
+    return operation.tag, [(child.tag, child.text) for child in operation]
 
 
 def dripping(prefix: bytes, pieces: Iterable[bytes]) -> Play:

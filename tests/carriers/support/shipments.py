@@ -15,6 +15,7 @@ from carriers.shipment import Credentials, Customs, CustomsItem, Package, Party,
 
 MONDAY = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 SATURDAY_IN_PARIS = datetime(2026, 3, 6, 23, 30, tzinfo=UTC)  # still Friday in London
+ALPHA_CONTRACT = [("accountNumber", "19869502"), ("password", "255562")]  # as its messages have it
 CREDENTIALS = {"alpha": Credentials("19869502", "255562"), "beta": Credentials("804735", "s3cret-Pass")}
 BOTH = pytest.mark.parametrize("carrier", CARRIERS)
 PRODUCT = {"alpha": "alpha-13", "beta": "beta"}  # one without special rules for each carrier
