@@ -24,7 +24,7 @@ from tests.carriers.support.beta import labels
 from tests.carriers.support.pdfs import merged
 from tests.carriers.support.points import alpha_point
 from tests.carriers.support.sandbox import POINT_CODES, bought, creates, order, reset
-from tests.carriers.support.servers import MULTIPART, XML, always, answer_file, body_of, http
+from tests.carriers.support.servers import MULTIPART, XML, alpha_labels, always, answer_file, body_of, http
 from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, DESTINATIONS, PRODUCT, client, shipment
 from tests.carriers.test_product_rules import BETA_DESTINATIONS, HOME, PICKUP, SIGNED
 from tests.support.cases import in_one_test
@@ -59,7 +59,7 @@ OTHER_SERVICES = {"alpha_relais_europe_outre_mer": {"338"}, "alpha_jour_j": {"97
 
 def answers(carrier: str, count: int) -> list[bytes]:
     if carrier == "alpha":
-        return [http(answer_file(f"alpha_{count}_parcels.xml"))]
+        return [http(alpha_labels(count))]
     return labels(count)
 
 

@@ -23,7 +23,7 @@ from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import arm, ledger
 from tests.carriers.support.refusals import refusal
 from tests.carriers.support.sandbox import bought, order, received, sandbox_clients
-from tests.carriers.support.servers import always, answer_file, asked, http
+from tests.carriers.support.servers import alpha_labels, always, answer_file, asked, http
 from tests.carriers.support.shipments import ALPHA_CONTRACT, CREDENTIALS, client
 from tests.carriers.test_purchases import page_widths, text_of
 
@@ -112,7 +112,7 @@ def test_a_yes_without_a_pdf_tells_the_reservations_number(
 
 
 def test_the_pdfs_that_can_be_read_are_kept_beside_one_that_can_not() -> None:
-    answer = re.sub(rb"(?<=<pdfEtiquette>)[^<]+", b"!", answer_file("alpha_3_parcels.xml"), count=1)
+    answer = re.sub(rb"(?<=<pdfEtiquette>)[^<]+", b"!", alpha_labels(3), count=1)
     failure = unknown(http(answer), "is not base64", count=3)
     assert failure.made.reservation_number == ET.fromstring(answer).findtext(".//reservationNumber")
     assert list(failure.made.pdfs) == list(failure.made.tracking_numbers[1:])

@@ -18,7 +18,7 @@ from carriers.shipment import Package, Shipment
 from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import advance, foreign
 from tests.carriers.support.sandbox import bought, order, sandbox_trackers
-from tests.carriers.support.servers import always, answer_file, body_of, http
+from tests.carriers.support.servers import alpha_labels, always, answer_file, body_of, http
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 from tests.carriers.support.tracking import tracker
 from tests.carriers.test_alpha_messages import POINT
@@ -116,7 +116,7 @@ def test_a_second_implementation_writes_the_same_queries(serve: Serve) -> None:
 
 
 def test_a_second_implementation_reads_the_same_answer(serve: Serve) -> None:
-    server = serve(always(http(answer_file("alpha_3_parcels.xml"))))
+    server = serve(always(http(alpha_labels(3))))
     ours = client("alpha", server.url).create_label(shipment("alpha-13", 3), CREDENTIALS["alpha"])
     request = data(operation(body_of(server.requests[0])))
     service = SHIPPING.create_service("{http://cxf.shipping.soap.chronopost.fr/}Binding", server.url)
@@ -184,6 +184,6 @@ def test_a_second_implementation_asks_and_reads_the_same_history(sandbox: Sandbo
     assert [event.eventDate for event in events] == [event.happened_at for event in sent.events]
 
 
-@pytest.mark.parametrize("file", ["alpha_1_parcels.xml", "alpha_3_parcels.xml", "alpha_fetched.xml"])
-def test_the_recorded_answers_are_valid_too(schema: xmlschema.XMLSchema, file: str) -> None:
-    schema.validate(operation(answer_file(file)))
+@pytest.mark.parametrize("answer", [alpha_labels(1), alpha_labels(3), answer_file("alpha_fetched.xml")])
+def test_the_recorded_answers_are_valid_too(schema: xmlschema.XMLSchema, answer: bytes) -> None:
+    schema.validate(operation(answer))

@@ -5,6 +5,7 @@ import socket
 import ssl
 import threading
 import time
+from base64 import b64encode
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -113,6 +114,19 @@ def once(answer: bytes) -> Play:
 
 def answer_file(name: str) -> bytes:
     return (ANSWERS / name).read_bytes()
+
+
+def alpha_labels(count: int) -> bytes:
+    """Return alpha's answer to a purchase of several parcels, whose labels are 281, 282, ... points wide."""
+    before, start, rest = answer_file("alpha_1_parcels.xml").partition(b"<resultMultiParcelValue>")
+    parcel, end, after = rest.partition(b"</resultMultiParcelValue>")
+    width = b64encode(b"281 42")
+    assert width in parcel
+    parcels = [
+        parcel.replace(b"XS000000001FR", b"XS%09dFR" % rank).replace(width, b64encode(b"%d 42" % (280 + rank)))
+        for rank in range(1, count + 1)
+    ]
+    return before + b"".join(start + each + end for each in parcels) + after
 
 
 def body_of(request: bytes) -> bytes:

@@ -55,16 +55,11 @@ def test_the_endpoint_that_waits_longest_is_served_first(db: None) -> None:
     assert served[3:] == served[:3]
 
 
-def test_an_endpoint_has_at_most_so_many_attempts_at_once(db: None) -> None:
-    add(ShopFactory(), 30)
-    assert len(claim(100)) == claims.MAX_FOR_ENDPOINT
-    assert claim(100) == []
-
-
-def test_a_failing_endpoint_has_one_attempt_at_once(db: None) -> None:
+@pytest.mark.parametrize("is_failing", [False, True])
+def test_an_endpoint_has_so_many_attempts_at_once_and_a_failing_one_has_one(db: None, *, is_failing: bool) -> None:
     made = add(ShopFactory(), 30)
-    WebhookEndpoint.objects.filter(id=made.id).update(failing_since=timezone.now())
-    assert len(claim(100)) == 1
+    WebhookEndpoint.objects.filter(id=made.id).update(failing_since=timezone.now() if is_failing else None)
+    assert len(claim(100)) == (1 if is_failing else claims.MAX_FOR_ENDPOINT)
     assert claim(100) == []
 
 
