@@ -2,7 +2,6 @@
 
 import logging
 import re
-import ssl
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from shops.webhooks.sending import Outcome
 from tests.carriers.support.broken_answers import FLOODS
 from tests.carriers.support.servers import LoopbackServer, dripping, once, silent
 from tests.shops.webhooks.receivers import ANSWER, Receiver, make_due, secret_of, tell_label
-from tests.support.certificates import self_signed
+from tests.support.certificates import self_signed, server_context
 from tests.support.factories import ShopFactory
 from tests.support.threads import Threads
 from tests.support.waiting import WAIT_TIMEOUT_S
@@ -288,8 +287,7 @@ def test_a_receiver_that_does_not_listen_is_tried_again(shop: Shop) -> None:
 
 
 def test_a_certificate_that_no_authority_signed_is_refused(shop: Shop, tmp_path: Path) -> None:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(self_signed(tmp_path / "receiver.pem"))
+    context = server_context(self_signed(tmp_path / "receiver.pem"))
     with LoopbackServer(once(b"HTTP/1.1 200 OK\r\n\r\n"), tls=context) as server:
         endpoints.create(shop=shop, url=server.url)
         tell_label(shop.id)
