@@ -12,7 +12,7 @@ from carriers.sandbox.server import SandboxServer
 from carriers.shipment import PurchasedLabel
 from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import ledger
-from tests.carriers.support.points import alpha_point
+from tests.carriers.support.points import alpha_closed, alpha_point
 from tests.carriers.support.sandbox import POINT_CODES, order
 from tests.carriers.support.servers import LABEL, LoopbackServer, always, answer_file, asked, body_of, http
 from tests.carriers.support.shipments import ALPHA_CONTRACT, CREDENTIALS, client, shipment
@@ -212,9 +212,7 @@ def test_a_relay_without_a_readable_limit_takes_the_parcel(serve: Serve, changes
     ],
 )
 def test_a_relay_is_closed_on_the_days_of_its_holidays(serve: Serve, first: str, last: str, is_closed: bool) -> None:
-    period = f"<calendarDeDebut>{first}</calendarDeDebut><calendarDeFin>{last}</calendarDeFin><numero>1</numero>"
-    holiday = f"<listePeriodeFermeture>{period}</listePeriodeFermeture></listePointRelais>".encode()
-    carriers = Carriers(serve, http(alpha_point().replace(b"</listePointRelais>", holiday)))
+    carriers = Carriers(serve, http(alpha_closed(first, last)))
     if is_closed:
         assert "is closed" in str(carriers.refuse(PickupPointRejected))
     else:

@@ -14,7 +14,7 @@ from carriers.products import PARIS, PRODUCTS
 from carriers.shipment import PickupPoint
 from tests.carriers.conftest import Serve, SetTime
 from tests.carriers.support.beta import found
-from tests.carriers.support.points import alpha_point
+from tests.carriers.support.points import alpha_closed, alpha_point
 from tests.carriers.support.servers import LABEL, always, http
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, client, shipment
 
@@ -131,23 +131,10 @@ def test_an_order_that_cannot_be_sent_is_not_looked_up(serve: Serve, code: str) 
 # A point that closes at midnight
 
 MIDNIGHT = datetime(2026, 3, 3, tzinfo=PARIS)
-HOLIDAY = "<calendarDeDebut>2026-03-03T00:00:00+01:00</calendarDeDebut><calendarDeFin>2026-03-09</calendarDeFin>"
+FIRST_MS, LAST_MS = (int((MIDNIGHT + timedelta(days=days)).timestamp() * 1000) for days in (0, 6))
 CLOSING = {
-    "alpha": http(
-        alpha_point().replace(
-            b"</listePointRelais>",
-            f"<listePeriodeFermeture>{HOLIDAY}</listePeriodeFermeture></listePointRelais>".encode(),
-        )
-    ),
-    "beta": found(
-        listeConges=[
-            {
-                "numero": 1,
-                "calendarDeDebut": int(MIDNIGHT.timestamp() * 1000),
-                "calendarDeFin": int((MIDNIGHT + timedelta(days=6)).timestamp() * 1000),
-            }
-        ]
-    ),
+    "alpha": http(alpha_closed("2026-03-03T00:00:00+01:00", "2026-03-09")),
+    "beta": found(listeConges=[{"numero": 1, "calendarDeDebut": FIRST_MS, "calendarDeFin": LAST_MS}]),
 }
 
 

@@ -27,3 +27,10 @@ def alpha_point(*, abroad: str = "", **changes: str | None) -> bytes:
         else:
             child.text = value
     return ET.tostring(root)
+
+
+def alpha_closed(first: str, last: str) -> bytes:
+    """Return the recorded answer about point 1234A with a period in which it is closed."""
+    period = f"<calendarDeDebut>{first}</calendarDeDebut><calendarDeFin>{last}</calendarDeFin><numero>1</numero>"
+    closure = f"<listePeriodeFermeture>{period}</listePeriodeFermeture></listePointRelais>"
+    return alpha_point().replace(b"</listePointRelais>", closure.encode())

@@ -116,11 +116,6 @@ def test_a_parcel_that_was_collected_or_is_on_its_way_is_not_cancelled(sandbox: 
     assert [row["cancelled"] for row in ledger(sandbox)] == [False] * 3
 
 
-@pytest.mark.parametrize(("content", "status"), [(b"{}", 400), (b"x", 400), (b'{"tracking_number": "XU1"}', 404)])
-def test_only_a_sold_parcel_is_collected(sandbox: SandboxServer, content: bytes, status: int) -> None:
-    assert post(f"{sandbox.control_url}/collect", data=content).status_code == status
-
-
 def test_a_successful_cancellation_has_no_message(sandbox: SandboxServer) -> None:
     reply = cancel(sandbox, alpha_buy(sandbox).texts("skybillNumber")[0])
 
