@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from carriers.client import Limits
-from carriers.errors import AddressRejected, CarrierError, CarrierUnavailable, OutcomeUnknown
+from carriers.errors import AddressRejected, CarrierUnavailable, OutcomeUnknown
 from carriers.http import connections
 from carriers.http.transport import RETRY_PAUSES_S, Transport
 from tests.carriers.conftest import Serve
 from tests.carriers.support.beta import JSON
+from tests.carriers.support.refusals import refusal
 from tests.carriers.support.servers import (
     LABEL,
     MULTIPART,
@@ -254,11 +255,10 @@ TEXT = "numéro erroné"
 ONE_BYTE = pytest.mark.parametrize("charset", ["ISO-8859-1", '"iso-8859-15"', "latin-1", "ISO8859_1", "cp1252"])
 
 
-def refusal(serve: Serve, carrier: str, answer: bytes) -> CarrierError:
-    server = serve(always(answer))
-    with pytest.raises(AddressRejected) as caught:
-        client(carrier, server.url).create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
-    return caught.value
+def text_of_refusal(carrier: str, answer: bytes) -> str:
+    failure = refusal(carrier, answer)
+    assert type(failure) is AddressRejected
+    return failure.carrier_text
 
 
 def refused_by_beta(**values: Any) -> bytes:
@@ -286,29 +286,29 @@ def refused_by_alpha(text: str, encoding: str, charset: str) -> bytes:
 
 
 @ONE_BYTE
-def test_alphas_text_is_read_in_the_charset_of_the_header(serve: Serve, charset: str) -> None:
-    assert refusal(serve, "alpha", refused_by_alpha(TEXT, "latin-1", charset)).carrier_text == TEXT
+def test_alphas_text_is_read_in_the_charset_of_the_header(charset: str) -> None:
+    assert text_of_refusal("alpha", refused_by_alpha(TEXT, "latin-1", charset)) == TEXT
 
 
 @pytest.mark.parametrize("charset", ["ISO-8859-1", "latin1", "windows-1252", "US-ASCII", "ascii"])
-def test_what_is_called_latin_1_may_have_windows_apostrophes(serve: Serve, charset: str) -> None:
+def test_what_is_called_latin_1_may_have_windows_apostrophes(charset: str) -> None:
     answer = refused_by_alpha("l\u2019entrée", "windows-1252", charset)
-    assert refusal(serve, "alpha", answer).carrier_text == "l\u2019entrée"
+    assert text_of_refusal("alpha", answer) == "l\u2019entrée"
     stray = refused_by_alpha("entrée", "latin-1", charset).replace(b"\xe9e", b"\xe9\x81")
-    assert refusal(serve, "alpha", stray).carrier_text == "entré\ufffd"
+    assert text_of_refusal("alpha", stray) == "entré\ufffd"
 
 
 @ONE_BYTE
-def test_betas_text_is_read_in_the_charset_of_the_header(serve: Serve, charset: str) -> None:
+def test_betas_text_is_read_in_the_charset_of_the_header(charset: str) -> None:
     answer = http(refused_by_beta(), 400, f"{JSON};charset={charset}")
-    assert refusal(serve, "beta", answer).carrier_text == TEXT
+    assert text_of_refusal("beta", answer) == TEXT
 
 
-def test_a_part_is_read_in_its_own_charset(serve: Serve) -> None:
+def test_a_part_is_read_in_its_own_charset() -> None:
     head = f"--uuid:0f4a\r\nContent-Type: {JSON};charset=ISO-8859-1\r\nContent-ID: <jsonInfos>\r\n\r\n"
     body = head.encode() + refused_by_beta() + b"\r\n--uuid:0f4a--"
-    assert refusal(serve, "beta", http(body, 400, MULTIPART)).carrier_text == TEXT
+    assert text_of_refusal("beta", http(body, 400, MULTIPART)) == TEXT
 
 
-def test_a_charset_that_is_declared_falsely_spoils_no_text(serve: Serve) -> None:
-    assert refusal(serve, "alpha", refused_by_alpha(TEXT, "utf-8", "ISO-8859-1")).carrier_text == TEXT
+def test_a_charset_that_is_declared_falsely_spoils_no_text() -> None:
+    assert text_of_refusal("alpha", refused_by_alpha(TEXT, "utf-8", "ISO-8859-1")) == TEXT
