@@ -11,6 +11,7 @@ from carriers.sandbox.alpha.shipping import as_accepted
 from carriers.sandbox.data import PARIS
 from carriers.sandbox.server import SandboxServer
 from carriers.sandbox.state import alpha_number
+from tests.carriers.conftest import Clients
 from tests.carriers.sandbox.alpha.orders import (
     ACCOUNT,
     EUROPE_RELAY,
@@ -24,7 +25,6 @@ from tests.carriers.sandbox.alpha.orders import (
     SKYBILL,
     THURSDAY,
     alpha_buy,
-    alpha_order,
     on,
     product,
     reprint,
@@ -32,6 +32,7 @@ from tests.carriers.sandbox.alpha.orders import (
 )
 from tests.carriers.sandbox.changes import GONE, Changes
 from tests.carriers.sandbox.control import NEW_ROW, get, ledger
+from tests.carriers.support.shipments import CREDENTIALS, shipment
 from tests.support.cases import in_one_test
 
 
@@ -254,28 +255,11 @@ def test_the_ledger_says_what_was_insured_and_on_what_paper(sandbox: SandboxServ
     assert parcel["page_format"] == "A4"
 
 
-def test_the_ledger_says_whether_structures_are_in_the_schemas_order(sandbox: SandboxServer) -> None:
+def test_the_ledger_says_whether_structures_are_in_the_schemas_order(sandbox: SandboxServer, clients: Clients) -> None:
+    (number,) = clients["alpha"].create_label(shipment(), CREDENTIALS["alpha"]).tracking_numbers
+
+    assert get(f"{sandbox.url}/ledger/parcel", tracking_number=number)["in_schema_order"] is True  # see test_wire
     assert sold(sandbox, {})["in_schema_order"] is False
-    order = alpha_order()
-    recipient = {name: order["recipientValue"][0][name] for name in RECIPIENT_ORDER}
-    skybill = {name: order["skybillValue"][0][name] for name in SKYBILL_ORDER}
-    shipper = {f"shipper{name}": order["shipperValue"][0][f"shipper{name}"] for name in PARTY_ORDER}
-    customer = {f"customer{name}": order["customerValue"][f"customer{name}"] for name in PARTY_ORDER}
-    ref = {"recipientRef": "ORDER 1001", "shipperRef": "LABEL0000000001"}
-    ordered = {
-        "shipperValue.0": shipper, "customerValue": customer, "recipientValue.0": recipient, "refValue.0": ref,
-        "skybillValue.0": skybill,
-    }  # fmt: skip
-
-    assert sold(sandbox, ordered)["in_schema_order"] is True
-
-
-PARTY_ORDER = ("Adress1", "City", "Civility", "Country", "Name", "PreAlert", "ZipCode")
-RECIPIENT_ORDER = [f"recipient{name}" for name in PARTY_ORDER if name != "Civility"]
-SKYBILL_ORDER = (
-    "bulkNumber", "evtCode", "objectType", "productCode", "service", "shipDate", "shipHour", "skybillRank", "weight",
-    "weightUnit", "height", "length", "width",
-)  # fmt: skip
 
 
 def test_the_kept_request_has_no_credentials(sandbox: SandboxServer) -> None:
