@@ -2,6 +2,7 @@
 
 import json
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -144,21 +145,6 @@ def test_alphas_override_is_what_is_looked_for(serve: Serve) -> None:
     assert verdicts(found) == {"alpha-18": "included"}
 
 
-@pytest.mark.parametrize(
-    ("answer", "error"),
-    [
-        (products(error="3"), CredentialsRejected),
-        (products(error="1"), CarrierUnavailable),
-        (products(error="77"), CarrierUnavailable),
-        (http(answer_file("alpha_fault.xml"), 500), CarrierUnavailable),
-        (http(b"<html>", 502), CarrierUnavailable),
-    ],
-)
-def test_alphas_refusals_have_their_class(serve: Serve, answer: bytes, error: type[Exception]) -> None:
-    with pytest.raises(error):
-        alpha(serve(always(answer)).url).check_contract(one("alpha-13"), CREDENTIALS["alpha"])
-
-
 def test_without_a_quickcost_url_alpha_cannot_be_asked(serve: Serve) -> None:
     server = serve(always(b""))
     with pytest.raises(CarrierUnavailable, match="no service to ask"):
@@ -218,25 +204,6 @@ def test_nothing_but_the_point_is_wrong_with_the_sample_of_a_pickup_product(
     assert finding.detail == "the carrier refused only the sample's pickup point"
 
 
-@pytest.mark.parametrize(
-    ("answer", "error"),
-    [
-        (answered("30000", 403), CredentialsRejected),
-        (answered("30007", 403), CredentialsRejected),
-        (answered("30204 30008"), CredentialsRejected),
-        (http(b"Forbidden", 403), CredentialsRejected),
-        (answered("30701"), CarrierUnavailable),
-        (http(b'{"error": "Unprocessable"}', 422), CarrierUnavailable),
-        (http(b"<html>", 500), CarrierUnavailable),
-    ],
-)
-def test_betas_refusals_of_every_sample_have_their_class(serve: Serve, answer: bytes, error: type[Exception]) -> None:
-    server = serve(always(answer))
-    with pytest.raises(error):
-        client("beta", server.url).check_contract(terms("beta"), CREDENTIALS["beta"])
-    assert len(server.requests) == 1  # the next samples would tell nothing else
-
-
 FACTS = {
     "contractType": "FACILITE",
     "statutHD": True,
@@ -281,20 +248,39 @@ def test_betas_account_is_described_in_words(serve: Serve, credentials: Credenti
 
 
 @pytest.mark.parametrize(
-    ("answer", "error"),
+    ("asked_of", "answer", "error"),
     [
-        (http(b'{"messageErreur": "Identifiant inconnu"}'), CredentialsRejected),
-        (http(b"Forbidden", 403), CredentialsRejected),
-        (http(b"<html>", 503), CarrierUnavailable),
-        (http(b"{}"), CarrierUnavailable),
-        (http(b'{"provider": "COLISSIMO-V1"}', 500), CarrierUnavailable),
-        (http(b'{"messageErreur": "Erreur technique"}', 500), CarrierUnavailable),
-        (http(b'{"messageErreur": "Acces refuse"}', 403), CredentialsRejected),
+        ("alpha", products(error="3"), CredentialsRejected),
+        ("alpha", products(error="1"), CarrierUnavailable),
+        ("alpha", products(error="77"), CarrierUnavailable),
+        ("alpha", http(answer_file("alpha_fault.xml"), 500), CarrierUnavailable),
+        ("alpha", http(b"<html>", 502), CarrierUnavailable),
+        ("beta", answered("30000", 403), CredentialsRejected),
+        ("beta", answered("30007", 403), CredentialsRejected),
+        ("beta", answered("30204 30008"), CredentialsRejected),
+        ("beta", http(b"Forbidden", 403), CredentialsRejected),
+        ("beta", answered("30701"), CarrierUnavailable),
+        ("beta", http(b'{"error": "Unprocessable"}', 422), CarrierUnavailable),
+        ("beta", http(b"<html>", 500), CarrierUnavailable),
+        ("account", http(b'{"messageErreur": "Identifiant inconnu"}'), CredentialsRejected),
+        ("account", http(b"Forbidden", 403), CredentialsRejected),
+        ("account", http(b"<html>", 503), CarrierUnavailable),
+        ("account", http(b"{}"), CarrierUnavailable),
+        ("account", http(b'{"provider": "COLISSIMO-V1"}', 500), CarrierUnavailable),
+        ("account", http(b'{"messageErreur": "Erreur technique"}', 500), CarrierUnavailable),
+        ("account", http(b'{"messageErreur": "Acces refuse"}', 403), CredentialsRejected),
     ],
 )
-def test_betas_refusals_of_an_account_have_their_class(serve: Serve, answer: bytes, error: type[Exception]) -> None:
+def test_every_refusal_has_its_class(serve: Serve, asked_of: str, answer: bytes, error: type[Exception]) -> None:
+    beta, server = account(serve, answer)
+    asks: dict[str, Any] = {
+        "account": partial(beta.describe_account, CREDENTIALS["beta"]),
+        "alpha": partial(alpha(server.url).check_contract, one("alpha-13"), CREDENTIALS["alpha"]),
+        "beta": partial(client("beta", server.url).check_contract, terms("beta"), CREDENTIALS["beta"]),
+    }
     with pytest.raises(error):
-        account(serve, answer)[0].describe_account(CREDENTIALS["beta"])
+        asks[asked_of]()
+    assert len(server.requests) == 1  # the next samples would tell nothing else
 
 
 def test_strange_facts_of_an_account_are_left_out(serve: Serve) -> None:

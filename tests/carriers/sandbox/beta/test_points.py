@@ -13,6 +13,10 @@ from tests.carriers.sandbox.control import TIMEOUT_S, arm, post
 from tests.support.cases import in_one_test
 
 SEARCH, LOOK_UP = "findRDVPointRetraitAcheminement", "findPointRetraitAcheminementByID"
+NOTHING: dict[str, tuple[str, Any]] = {
+    SEARCH: ("listePointRetraitAcheminement", []),
+    LOOK_UP: ("pointRetraitAcheminement", None),
+}
 TODAY = datetime.now(PARIS).strftime("%d/%m/%Y")
 CREDENTIALS = {"accountNumber": "123456", "password": "secret"}
 
@@ -84,34 +88,47 @@ def test_holidays_are_in_epoch_milliseconds(
 
 
 @in_one_test(
-    "code, changes",
+    "operation, code, changes",
     [
-        (124, {"id": "999999"}),
-        (124, {"id": "12345"}),
-        (124, {"id": "810101"}),
-        (124, {"id": "810101", "reseau": "R03"}),
-        (107, {"id": ""}),
-        (106, {"date": None}),
-        (122, {"date": "2026-02-03"}),
-        (120, {"weight": "1.25"}),
-        (121, {"weight": 0}),
-        (121, {"weight": 100000}),
-        (123, {"filterRelay": "4"}),
-        (129, {"langue": "French"}),
-        (145, {"shippingDate": TODAY}),
-        (145, {"id": ["123456"]}),
-        (300, {"id": "004712"}),
-        (300, {"id": "005803"}),
-        (101, {"accountNumber": ""}),
-        (102, {"password": ""}),
-        (201, {"accountNumber": "130000"}),
-        (202, {"accountNumber": "130008"}),
+        (LOOK_UP, 124, {"id": "999999"}),
+        (LOOK_UP, 124, {"id": "12345"}),
+        (LOOK_UP, 124, {"id": "810101"}),
+        (LOOK_UP, 124, {"id": "810101", "reseau": "R03"}),
+        (LOOK_UP, 107, {"id": ""}),
+        (LOOK_UP, 106, {"date": None}),
+        (LOOK_UP, 122, {"date": "2026-02-03"}),
+        (LOOK_UP, 120, {"weight": "1.25"}),
+        (LOOK_UP, 121, {"weight": 0}),
+        (LOOK_UP, 121, {"weight": 100000}),
+        (LOOK_UP, 123, {"filterRelay": "4"}),
+        (LOOK_UP, 129, {"langue": "French"}),
+        (LOOK_UP, 145, {"shippingDate": TODAY}),
+        (LOOK_UP, 145, {"id": ["123456"]}),
+        (LOOK_UP, 300, {"id": "004712"}),
+        (LOOK_UP, 300, {"id": "005803"}),
+        (LOOK_UP, 101, {"accountNumber": ""}),
+        (LOOK_UP, 102, {"password": ""}),
+        (LOOK_UP, 201, {"accountNumber": "130000"}),
+        (LOOK_UP, 202, {"accountNumber": "130008"}),
+        (SEARCH, 104, {"zipCode": ""}),
+        (SEARCH, 105, {"city": ""}),
+        (SEARCH, 106, {"shippingDate": ""}),
+        *((SEARCH, 117, {"zipCode": zip_code}) for zip_code in ("69/005", "69 005", "1100-200")),
+        (SEARCH, 123, {"filterRelay": ""}),
+        (SEARCH, 125, {"countryCode": "FRA"}),
+        (SEARCH, 127, {"requestId": "x" * 65}),
+        (SEARCH, 143, {"optionInter": ""}),
+        (SEARCH, 144, {"optionInter": "1"}),
+        (SEARCH, 144, {"countryCode": "DE"}),
+        (SEARCH, 203, {"countryCode": "JP", "optionInter": "1"}),
+        (SEARCH, 300, {"city": "Nowhere", "zipCode": "01000"}),
     ],
 )
-def test_a_look_ups_mistake_is_an_error_code(sandbox: SandboxServer, code: int, changes: dict[str, Any]) -> None:
-    answer = ask(sandbox, LOOK_UP, **changes)
+def test_a_mistake_is_an_error_code(sandbox: SandboxServer, operation: str, code: int, changes: dict[str, Any]) -> None:
+    name, nothing = NOTHING[operation]
+    answer = ask(sandbox, operation, **changes)
 
-    assert (answer["errorCode"], answer["pointRetraitAcheminement"]) == (code, None)
+    assert (answer["errorCode"], answer[name]) == (code, nothing)
 
 
 def test_a_point_abroad_is_looked_up_with_its_network(sandbox: SandboxServer) -> None:
@@ -147,29 +164,6 @@ def test_a_search_answers_the_points_of_the_town(
     assert len(answered) <= 20
     assert set(codes) <= set(answered)
     assert answered[:1] == codes[:1]
-
-
-@pytest.mark.parametrize(
-    ("code", "changes"),
-    [
-        (104, {"zipCode": ""}),
-        (105, {"city": ""}),
-        (106, {"shippingDate": ""}),
-        *((117, {"zipCode": zip_code}) for zip_code in ("69/005", "69 005", "1100-200")),
-        (123, {"filterRelay": ""}),
-        (125, {"countryCode": "FRA"}),
-        (127, {"requestId": "x" * 65}),
-        (143, {"optionInter": ""}),
-        (144, {"optionInter": "1"}),
-        (144, {"countryCode": "DE"}),
-        (203, {"countryCode": "JP", "optionInter": "1"}),
-        (300, {"city": "Nowhere", "zipCode": "01000"}),
-    ],
-)
-def test_a_searchs_mistake_is_an_error_code(sandbox: SandboxServer, code: int, changes: dict[str, str]) -> None:
-    answer = ask(sandbox, SEARCH, **changes)
-
-    assert (answer["errorCode"], answer["listePointRetraitAcheminement"]) == (code, [])
 
 
 @in_one_test("code", MESSAGES)
