@@ -180,19 +180,13 @@ class CappedPaginator(Paginator[Any]):
         return self.found > LISTED_AT_MOST
 
     def page(self, number: int | str) -> Page[Any]:
-        """Find few rows by the filters' indexes and sort them: along the order's own, all newer rows would be read."""
-        if not self.is_capped:
-            self.object_list = sorted_after_all(cast("QuerySet[Any]", self.object_list))
+        """Sort few rows by no index, so that the filters' are used: along its own, all newer rows would be read."""
+        rows = cast("QuerySet[Any]", self.object_list)
+        first, *rest = rows.query.order_by or [""]  # none where a form offers rows to choose, as it finds none
+        if first and isinstance(first, str) and not self.is_capped:  # no expression, which has an index
+            column = Coalesce(F(first.removeprefix("-")), F(first.removeprefix("-")))
+            self.object_list = rows.order_by(column.desc() if first.startswith("-") else column.asc(), *rest)
         return super().page(number)
-
-
-def sorted_after_all(rows: QuerySet[Row]) -> QuerySet[Row]:
-    """Order rows as they are, in a way that no index gives, so that the planner chooses by the filters alone."""
-    first, *rest = rows.query.order_by
-    if not isinstance(first, str):  # an expression, which the list chose for its index
-        return rows
-    column = Coalesce(F(first.removeprefix("-")), F(first.removeprefix("-")))
-    return rows.order_by(column.desc() if first.startswith("-") else column.asc(), *rest)
 
 
 class CappedList(RestrictedChangeList):
