@@ -1,8 +1,10 @@
 """The settings of Django and its packages that no operator sets; `config.settings` has them with its own."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import orjson
 from django.templatetags.static import static
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -147,7 +149,7 @@ REST_FRAMEWORK = {
 
 REDIS_OPTIONS = {
     "pool_class": Pool,
-    "serializer": "config.redis.counter.JsonSerializer",  # what is read makes no objects, as Django's own would
+    "serializer": SimpleNamespace(dumps=orjson.dumps, loads=orjson.loads),  # makes no objects, as Django's own would
     "socket_timeout": 0.2,  # the deadline of a request's whole wait for the counter
     "retry": Retry(NoBackoff(), 0),
     # A new connection sends no commands that counting does not need.
@@ -176,15 +178,8 @@ LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"text": {"()": "config.ops.logs.TextFormatter"}, "json": {"()": "config.ops.logs.JsonFormatter"}},
-    "filters": {
-        "server": {"()": "config.ops.logs.ServerFilter"},
-    },
-    "handlers": {
-        "stderr": {
-            "class": "config.ops.log_writer.Handler",
-            "filters": ["server"],
-        },
-    },
+    "filters": {"server": {"()": "config.ops.logs.ServerFilter"}},
+    "handlers": {"stderr": {"class": "config.ops.log_writer.Handler", "filters": ["server"]}},
     "root": {"handlers": ["stderr"], "level": "INFO"},
     "loggers": {
         "django": {"handlers": [], "propagate": True},

@@ -11,14 +11,8 @@ from django.http import HttpRequest, HttpResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from shops.api.errors import plain
 from shops.api.errors.exceptions import ApiError, ErrorEntry
-from shops.api.errors.plain import (
-    MEDIA_TYPE_UNSUPPORTED,
-    METHOD_NOT_ALLOWED,
-    PATH_UNKNOWN,
-    REQUEST_UNREADABLE,
-    UNEXPECTED,
-)
 from shops.api.field_faults import describe_faults
 
 if TYPE_CHECKING:
@@ -41,8 +35,16 @@ def error_response(entry: ErrorEntry) -> HttpResponse:
 
 
 def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
-    """Turn every exception of an API view into the error shape; clients see no details of unexpected ones."""
-    error = as_api_exception(exc, context["view"].request)
+    """Turn every exception of an API view into the error shape; of an unexpected one only the log has details."""
+    error: exceptions.APIException
+    match exc:
+        case exceptions.APIException():
+            error = exc
+        case SuspiciousOperation():
+            error = ApiError(plain.REQUEST_UNREADABLE)
+        case _:
+            logger.error("unhandled exception", exc_info=exc, extra={"route": route(context["view"].request)})
+            error = ApiError(plain.UNEXPECTED)
     code, headers = (error.public_code, error.headers) if isinstance(error, ApiError) else (None, {})
     body = error_body(error.status_code, message_of(error, context["view"]), code)
     response = Response(body, status=error.status_code, headers=headers)
@@ -51,26 +53,15 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
     return response
 
 
-def as_api_exception(exc: Exception, request: HttpRequest) -> exceptions.APIException:
-    """Convert any other exception to one of DRF; an unexpected one is logged."""
-    match exc:
-        case exceptions.APIException():
-            return exc
-        case SuspiciousOperation():
-            return ApiError(REQUEST_UNREADABLE)
-    logger.error("unhandled exception", exc_info=exc, extra={"route": route(request)})
-    return ApiError(UNEXPECTED)
-
-
 def message_of(error: exceptions.APIException, view: "APIView") -> str:
     """Describe an error in one line; a validation error names every field at fault by its JSON path."""
     match error:
         case exceptions.ValidationError():
             return describe_faults(error.detail)
         case exceptions.MethodNotAllowed():
-            return METHOD_NOT_ALLOWED.message.format(methods=", ".join(view.allowed_methods))
+            return plain.METHOD_NOT_ALLOWED.message.format(methods=", ".join(view.allowed_methods))
         case exceptions.UnsupportedMediaType():
-            return MEDIA_TYPE_UNSUPPORTED.message
+            return plain.MEDIA_TYPE_UNSUPPORTED.message
     return str(error.detail)
 
 
@@ -84,11 +75,6 @@ def route(request: HttpRequest) -> str | None:
     return request.resolver_match.view_name if request.resolver_match else None
 
 
-def plain_response(error: ApiError) -> HttpResponse:
-    """Refuse a page's form in plain text."""
-    return HttpResponse(str(error.detail), "text/plain", error.status_code, headers=error.headers)
-
-
 def unknown_path(request: HttpRequest) -> HttpResponse:
     """Answer 404 to any method on a path under the API that is no endpoint, before the token is read."""
-    return error_response(PATH_UNKNOWN)
+    return error_response(plain.PATH_UNKNOWN)

@@ -15,7 +15,7 @@ from django.template.response import SimpleTemplateResponse
 from django.urls import resolve, reverse
 
 from config.api import bodies, request_record
-from config.api.errors import error_response, plain_response
+from config.api.errors import error_response
 from config.api.policies import ADMIN, ADMIN_POLICY, check_host, is_served
 from shops.api.errors.exceptions import ApiError
 from shops.api.errors.plain import HOST_UNKNOWN, HTTPS_REQUIRED, PATH_UNKNOWN
@@ -133,7 +133,7 @@ class Forms:
         try:
             bodies.receive_form(request, limit_bytes=limit_bytes, is_public=is_public)
         except ApiError as error:
-            return plain_response(error)
+            return HttpResponse(str(error.detail), "text/plain", error.status_code, headers=error.headers)
         refuse_nul(*words(request.POST))
         return None
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core import mail
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import formats, timezone, translation
@@ -79,10 +79,9 @@ def choice(request: HttpRequest) -> dict[str, Any]:
     return {"morning": {"is_wanted": MorningMail.objects.filter(user=request.user.pk).exists(), "hour": HOUR}}
 
 
-def choose(request: HttpRequest) -> HttpResponse:
-    """Begin with tomorrow's e-mail, or stop them; a log-in in between leads back."""
-    if request.method != "POST":
-        return HttpResponseRedirect(reverse("admin:index"))
+@queue.of_first_page
+def choose(request: HttpRequest) -> None:
+    """Begin with tomorrow's e-mail, or stop them."""
     user = request.user
     assert isinstance(user, User)  # a view of the staff's
     mine = MorningMail.objects.filter(user=user)
@@ -93,4 +92,3 @@ def choose(request: HttpRequest) -> HttpResponse:
         mine.delete()
     if wants != before:
         record(Action.CHANGED, user, changes={"morning_mail": [before, wants]})
-    return HttpResponseRedirect(reverse("admin:index"))

@@ -1,6 +1,8 @@
 """The queue of the staff's first page: what is to do, the oldest first, and what was done yesterday by each carrier."""
 
+from collections.abc import Callable
 from datetime import date, timedelta
+from functools import wraps
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -44,17 +46,27 @@ def context(request: HttpRequest) -> dict[str, Any]:
     return {"queue": rows(request), "may_take": may_take, "colleagues": taking.colleagues() if may_take else []}
 
 
-def take(request: HttpRequest, name: str) -> HttpResponse:
-    """Take a row of the queue, let it go or hand it over, or leave a note on it; a log-in in between leads back."""
-    if request.method != "POST":
+def of_first_page(do: Callable[..., None]) -> Callable[..., HttpResponse]:
+    """Make a view that does what a form of the first page says, and leads back; so does a log-in in between."""
+
+    @wraps(do)
+    def view(request: HttpRequest, **facts: Any) -> HttpResponse:
+        if request.method == "POST":
+            do(request, **facts)
         return HttpResponseRedirect(reverse("admin:index"))
+
+    return view
+
+
+@of_first_page
+def take(request: HttpRequest, name: str) -> None:
+    """Take a row of the queue, let it go or hand it over, or leave a note on it."""
     if not may_change(request):
         raise PermissionDenied
     if name not in {row.name for row in rows(request)}:
         raise Http404("The queue has no such row.")
     QueueRow.objects.get_or_create(name=name)
     taking.act(request, QueueRow, name)
-    return HttpResponseRedirect(reverse("admin:index"))
 
 
 def yesterday(request: HttpRequest) -> Table | None:

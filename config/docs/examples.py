@@ -8,7 +8,6 @@ from django.utils.safestring import mark_safe
 from markdown_it.token import Token
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
-from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 
 LANGUAGES = {"sh": "curl", "python": "Python", "js": "JavaScript", "php": "PHP"}
@@ -21,13 +20,9 @@ def language_of(token: Token) -> str:
 def code_block(token: Token) -> str:
     language = language_of(token)
     kind = "code" if language in LANGUAGES else "answer"
-    marked = highlight(token.content, lexer(language), HtmlFormatter(nowrap=True))
+    lexer = get_lexer_by_name(language, startinline=True)  # PHP's expects HTML unless the code begins with its tag
+    marked = highlight(token.content, lexer, HtmlFormatter(nowrap=True))
     return f'<pre class="{kind}" tabindex="0"><code>{marked}</code></pre>\n'
-
-
-def lexer(language: str) -> Lexer:
-    # PHP's expects HTML unless the code begins with its tag.
-    return get_lexer_by_name(language, **({"startinline": True} if language == "php" else {}))
 
 
 def with_choices(tokens: list[Token]) -> Iterator[Token]:

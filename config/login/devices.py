@@ -29,19 +29,16 @@ current_device: ContextVar[Device | None] = ContextVar("current_device", default
 
 @contextmanager
 def recognised(request: HttpRequest) -> Iterator[None]:
-    token = current_device.set(device_of(request))
+    cookie = request.COOKIES.get(settings.DEVICE_COOKIE_NAME, "")
+    try:
+        device = Device(*signing.loads(cookie, salt=SALT, max_age=MAX_AGE_S))
+    except signing.BadSignature:
+        device = None
+    token = current_device.set(device)
     try:
         yield
     finally:
         current_device.reset(token)
-
-
-def device_of(request: HttpRequest) -> Device | None:
-    try:
-        cookie = request.COOKIES.get(settings.DEVICE_COOKIE_NAME, "")
-        return Device(*signing.loads(cookie, salt=SALT, max_age=MAX_AGE_S))
-    except signing.BadSignature:
-        return None
 
 
 def own_device(username: str) -> str:

@@ -2,18 +2,11 @@
 
 from typing import Any
 
-import orjson
 import redis
 from django.core.cache.backends.redis import RedisCache
 from django.utils.functional import cached_property
 
 from carriers.http.connections import Deadline
-
-
-class JsonSerializer:
-    """Keeps values as JSON."""
-
-    dumps, loads = staticmethod(orjson.dumps), staticmethod(orjson.loads)
 
 
 class CountingRedisCache(RedisCache):

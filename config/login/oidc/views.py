@@ -1,7 +1,7 @@
 """The way to the issuer and back."""
 
 import secrets
-from typing import Any
+from typing import Any, cast
 
 from allauth.account.decorators import reauthentication_required
 from allauth.account.utils import get_next_redirect_url
@@ -38,8 +38,6 @@ def log_in(request: HttpRequest, **state: Any) -> HttpResponse:
 class CallbackView(OAuth2CallbackView):
     """Takes who comes back from the issuer."""
 
-    adapter: SignOn
-
     def _get_state(self, request: HttpRequest, provider: Provider) -> Any:
         """Find what was noted before; the token has to bring its nonce."""
         state, answer = super()._get_state(request, provider)
@@ -50,5 +48,4 @@ class CallbackView(OAuth2CallbackView):
 def back(request: HttpRequest) -> HttpResponse:
     if not settings.OIDC_ISSUER:
         raise Http404
-    answer: HttpResponse = CallbackView.adapter_view(SignOn(request))(request)
-    return answer
+    return cast("HttpResponse", CallbackView.adapter_view(SignOn(request))(request))
