@@ -1,17 +1,10 @@
 """Finds parcels by what staff type."""
 
-from typing import Any
-
 import orjson
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from parcels.models import Parcel, TrackingNumber
 from shops.staff.search import Key, RowSearch, spellings
-
-
-def with_email(text: str) -> QuerySet[Any, Any]:
-    """Find the ids of all shops' parcels of this customer."""
-    return Parcel.objects.order_by().values("pk").filter(customer_email__in=spellings(text))
 
 
 def order_numbers(text: str) -> set[str]:

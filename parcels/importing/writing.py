@@ -14,21 +14,11 @@ from django.db.models import F
 from carriers import TRACKERS
 from parcels.importing.numbers import absorb, are_of_one_time, is_told_of, lock_shop, new_number, newest, state_beside
 from parcels.models import NumberState, Parcel, TrackingNumber
+from parcels.tracking import timeline
 from parcels.tracking.changes import StatusChange, emit
 from parcels.tracking.events import milliseconds
 from parcels.tracking.schedule import schedule_next_check
 from parcels.tracking.shop_report import has_changed, merge_with_stored
-from parcels.tracking.timeline import (
-    handed_in,
-    has_carrier_data,
-    keep_report,
-    last_told,
-    locked,
-    recompute,
-    reported_by_shop,
-    status_of,
-    update,
-)
 from shops.db import bulk
 from shops.db.bulk import MAX_VALUES, batches
 
@@ -73,10 +63,7 @@ def write(shop_id: str, parcels: dict[str, Parcel], known: Iterable[str], now: d
 
 
 def replace_labels_meanwhile(shop_id: str, started_at: datetime, *, is_silent: bool) -> None:
-    """Let the parcels of this run replace those of labels that were bought while it ran.
-
-    Until the run's transaction ends, no further label of the shop becomes a parcel.
-    """
+    """Let the parcels of this run replace those of labels bought while it ran; until it ends, no more come to be."""
     lock_shop(shop_id)
     bought = TrackingNumber.objects.for_shop(shop_id).filter(state=NumberState.BOUGHT, parcel__imported_at=None)
     recent = bought.filter(followed_since__gte=started_at - CLOCK_MARGIN).order_by()
@@ -111,7 +98,7 @@ class Batch:
 
     def locked(self, ids: Iterable[str], fields: Sequence[str] = BEFORE_FIELDS) -> dict[str, Parcel]:
         """Lock the parcels that exist, and read the rows of their numbers."""
-        own = locked(ids).filter(shop=self.shop_id)
+        own = timeline.locked(ids).filter(shop=self.shop_id)
         parcels = {parcel.id: parcel for parcel in bulk.instances(own, fields)}
         for row in bulk.instances(TrackingNumber.objects.filter(parcel__id__in=list(parcels)).order_by("id")):
             self.numbers[row.parcel_id][row.number] = row
@@ -147,9 +134,9 @@ class Batch:
         self.derive()
         self.schedule()
         self.save()
-        told = {parcel_id: last_told(parcel) for parcel_id, parcel in self.before.items()}
+        told = {parcel_id: timeline.last_told(parcel) for parcel_id, parcel in self.before.items()}
         emit([StatusChange(each, told.get(each.id)) for each in self.parcels.values()], is_silent=is_silent)
-        recompute(self.others.keys() & self.touched, self.now, is_silent=is_silent)
+        timeline.recompute(self.others.keys() & self.touched, self.now, is_silent=is_silent)
 
     # --- Numbers of labels ---
 
@@ -237,7 +224,7 @@ class Batch:
         self.change(row, parcel_id=taker.id, created_at=taker.created_at, is_added=own is None, due_at=due_at)
         self.numbers[taker.id][row.number] = row
         if taker.id in self.parcels:  # else it is derived anew
-            keep_report(taker)
+            timeline.keep_report(taker)
             taker.updated_at = max(taker.updated_at, giver.updated_at)
         self.touched |= {giver.id, taker.id}
 
@@ -246,11 +233,11 @@ class Batch:
     def derive(self) -> None:
         for parcel in self.parcels.values():
             rows, before = self.numbers[parcel.id].values(), self.before.get(parcel.id)
-            is_more = has_carrier_data(rows) or parcel.id in self.touched or any(row.is_added for row in rows)
+            is_more = timeline.has_carrier_data(rows) or parcel.id in self.touched or any(row.is_added for row in rows)
             if is_more or (before and before.imported_at is None):
-                update(parcel, rows)
+                timeline.update(parcel, rows)
             else:
-                parcel.handed_in_at = handed_in(parcel)
+                parcel.handed_in_at = timeline.handed_in(parcel)
             # Without the carrier's part or another status it is as the shop says.
             if before and (parcel.reported or parcel.last_status != before.last_status):
                 parcel.updated_at = max(parcel.updated_at, before.updated_at + has_changed(parcel, before))
@@ -258,10 +245,10 @@ class Batch:
     def schedule(self) -> None:
         """Let carriers be asked about what is open now and was not before, and about nothing that is not."""
         for parcel in self.parcels.values():
-            reported = reported_by_shop(parcel)
+            reported = timeline.reported_by_shop(parcel)
             assert reported is not None  # it was imported
             for row in islice(self.numbers[parcel.id].values(), MAX_FOLLOWED):
-                status = status_of(row, reported) if row.events else reported.last_status
+                status = timeline.status_of(row, reported) if row.events else reported.last_status
                 known = self.of_labels.get(row.number)
                 carrier = known.carrier_code if known else parcel.carrier_code
                 self.follow(row, carrier, status, reported.as_of)
