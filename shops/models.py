@@ -94,9 +94,8 @@ class AccessTokenQuerySet(models.QuerySet["AccessToken"]):
         return self.get(Q(digest=tokens.digest(token_or_id)) | Q(id=token_or_id))
 
     def typed(self, text: str) -> "AccessToken | None":
-        """Find the token whose text is in what somebody typed."""
-        token = tokens.found_in(text)
-        return self.filter(digest=tokens.digest(token)).first() if token else None
+        found = tokens.SHAPE.search(text)
+        return self.filter(digest=tokens.digest(found[0])).first() if found else None
 
     def record_use(self, token: "AccessToken") -> None:
         """Record the time of last use, to `LAST_USE_PRECISION`. Of concurrent requests one writes."""

@@ -135,25 +135,16 @@ def may_send_secrets(request: HttpRequest) -> bool:
 def check(form: ContractForm) -> checking.Report:
     """Ask the carrier about a contract as it was typed, with the stored secret where none was."""
     contract, data = form.instance, form.cleaned_data
-    try:
-        credentials = typed_credentials(form)
-    except UnreadableSecretError:
-        return checking.Report(is_good=False, summary=gettext("The stored credentials can't be read: type them again."))
-    terms = {"products": data["products"], "commercial_name": data["commercial_name"]}
-    return checking.check(contract=contract, credentials=credentials, **terms)
-
-
-def typed_credentials(form: ContractForm) -> tuple[Credentials, Credentials]:
-    """Return the credentials of the account and of the pickup account, which may be the same, as they would be saved.
-
-    Raise UnreadableSecretError.
-    """
-    contract, data = form.instance, form.cleaned_data
     numbers = {name: data[name] for name in ("account_number", "parent_account_number")}
     secret, number = form.new_secret, data["pickup_account_number"]
-    own = replace(Credentials(**secret) if secret else contract.credentials, **numbers, shop_id=contract.shop_id)
-    pickup = form.new_pickup_secret or (accounts.kept_secret(contract, number) if number else {})
-    return own, replace(own, account_number=number, **pickup) if number else own
+    try:
+        own = replace(Credentials(**secret) if secret else contract.credentials, **numbers, shop_id=contract.shop_id)
+        pickup = form.new_pickup_secret or (accounts.kept_secret(contract, number) if number else {})
+    except UnreadableSecretError:
+        return checking.Report(is_good=False, summary=gettext("The stored credentials can't be read: type them again."))
+    credentials = own, replace(own, account_number=number, **pickup) if number else own
+    terms = {"products": data["products"], "commercial_name": data["commercial_name"]}
+    return checking.check(contract=contract, credentials=credentials, **terms)
 
 
 def product_line(contract: CarrierContract, code: str) -> str:

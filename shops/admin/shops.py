@@ -38,7 +38,6 @@ LABELS = {
     "countryCode": gettext_lazy("Country (two letters)"),
     "phone": gettext_lazy("Phone"),
 }
-OPTIONAL = ("company", "address2")
 FIELDS = tuple(PREFIX + name for name in LABELS)
 
 
@@ -65,7 +64,7 @@ class ShopForm(forms.ModelForm[Shop]):
     def clean(self) -> dict[str, Any]:
         super().clean()
         typed = {name: self.cleaned_data.get(PREFIX + name, "") for name in LABELS}
-        typed = {name: text for name, text in typed.items() if text or name not in OPTIONAL}
+        typed = {name: text for name, text in typed.items() if text or name not in {"company", "address2"}}
         if not any(name in self.data for name in FIELDS):  # the page has none for those who only look
             return self.cleaned_data
         if not any(text.strip() for text in typed.values()):
@@ -74,15 +73,12 @@ class ShopForm(forms.ModelForm[Shop]):
         try:
             self.instance.sender_address, self.refusals = checked_sender(typed)
         except SenderError as error:
-            self.tell(error)
+            known = {name: faults for name, faults in error.faults.items() if name in AddressSerializer().fields}
+            for name, faults in known.items():
+                self.add_error(PREFIX + name, [capfirst(fault(str(each))) for each in faults])
+            if not known:
+                self.add_error(None, gettext("The sender address: {error}.").format(error=fault(str(error))))
         return self.cleaned_data
-
-    def tell(self, error: SenderError) -> None:
-        known = {name: faults for name, faults in error.faults.items() if name in AddressSerializer().fields}
-        for name, faults in known.items():
-            self.add_error(PREFIX + name, [capfirst(fault(str(each))) for each in faults])
-        if not known:
-            self.add_error(None, gettext("The sender address: {error}.").format(error=fault(str(error))))
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,10 @@ def find(secret: str) -> AccessToken:
     with replicas.shorter_primary_timeout():
         token = AccessToken.objects.select_related("shop").get(digest=tokens.digest(secret))
         if token.is_valid:
-            record_use(token)
+            try:
+                AccessToken.objects.record_use(token)
+            except DatabaseError:  # which does not fail the request
+                logger.warning("last use not recorded", extra={"token": token.id}, exc_info=True)
             with known_lock:
                 known_digests[token.digest] = True
     return token
@@ -119,11 +122,3 @@ def may_be_valid(secret: str) -> bool:
 def find_replicated(secret: str) -> AccessToken | None:
     found = AccessToken.objects.using(replicas.REPLICA).select_related("shop")
     return found.filter(digest=tokens.digest(secret)).first()
-
-
-def record_use(token: AccessToken) -> None:
-    """Record the time of use; a failure is logged, and does not fail the request."""
-    try:
-        AccessToken.objects.record_use(token)
-    except DatabaseError:
-        logger.warning("last use not recorded", extra={"token": token.id}, exc_info=True)

@@ -29,7 +29,6 @@ asked_again_at = 0.0  # monotonic; until then the counter, which has failed, is 
 # Where the WSGI environment has the usage of a request that was counted before Django got it.
 USAGE_KEY = "service.usage"
 NETWORK_PREFIXES = {4: 24, 6: 48}  # of what one customer of a provider may hold
-ADDRESSES_OF_A_NETWORK = 10  # a /48's limit, as a multiple of an address's
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 - no address to listen on; requests without an address share its window  # nosec B104
 # The counter's name as django-ratelimit has it, which makes it anew each time; a shop's is the same for a window.
 name_of = lru_cache(maxsize=10_000)(_make_cache_key)
@@ -37,13 +36,10 @@ REFUSALS = Counter(
     "rate_limit_refusals_total", "Requests refused with 429, by whether the shop or the address was counted.", ["group"]
 )
 STAND_IN = Counter(
-    "rate_limit_stand_in_total",
-    "Requests counted by one process alone, without the counter store.",
-    ["group"],
+    "rate_limit_stand_in_total", "Requests counted by one process alone, without the counter store.", ["group"]
 )
 FAILURES = Counter("rate_limit_failures_total", "Times the counter was asked and did not answer.", ["group"])
 logger = logging.getLogger("shops.api.throttling")
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 @dataclass(frozen=True)
@@ -87,11 +83,10 @@ def count_refusal(request: Request) -> None:
     address = client_address(request)
     count(group="address", key=address, limit=limit).check()
     if ":" in address:
-        count(group="network", key=network_address(address), limit=limit * ADDRESSES_OF_A_NETWORK).check()
+        count(group="network", key=network_address(address), limit=10 * limit).check()  # a /48
 
 
 def network_address(address: str) -> str:
-    """Return the start of the network that an address belongs to."""
     version = 6 if ":" in address else 4
     return str(ipaddress.ip_network((address, NETWORK_PREFIXES[version]), strict=False).network_address)
 
@@ -137,31 +132,21 @@ def count_in(cache: Any, name: str, window_s: int) -> int:
 
 def client_address(request: HttpRequest) -> str:
     """Return the client's address. Entries left of the trusted proxies' are not trusted, as a client may forge them."""
-    ip = forwarded_address(request) or parse_address(request.META.get("REMOTE_ADDR", ""))
+    # That of the outermost trusted proxy's entry; None if it is missing, unreadable or not ASCII.
+    forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+    has_entry = 0 < settings.TRUSTED_PROXIES <= len(forwarded)
+    ip = parse_address(forwarded[-settings.TRUSTED_PROXIES].strip()) if has_entry else None
+    ip = ip or parse_address(request.META.get("REMOTE_ADDR", ""))
     if isinstance(ip, ipaddress.IPv6Address):
         # A client that has one IPv6 address has its whole /64.
         return str(ip.ipv4_mapped or ipaddress.ip_network((ip, 64), strict=False).network_address)
     return str(ip or UNKNOWN_ADDRESS)
 
 
-def forwarded_address(request: HttpRequest) -> Address | None:
-    """Return the address that the outermost trusted proxy reported; None if it is missing, unreadable or not ASCII."""
-    forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
-    if not 0 < settings.TRUSTED_PROXIES <= len(forwarded):
-        return None
-    return parse_address(without_port(forwarded[-settings.TRUSTED_PROXIES].strip()))
-
-
-def parse_address(text: str) -> Address | None:
+def parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Read an address without the client's port, which some proxies add: ``192.0.2.1:4711``, ``[2001:db8::1]:4711``."""
+    host, _, port = text[1:].partition("]") if text.startswith("[") else text.partition(":")
     try:
-        return ipaddress.ip_address(text)
+        return ipaddress.ip_address(host if text.startswith("[") or port.isdigit() else text)
     except ValueError:
         return None
-
-
-def without_port(address: str) -> str:
-    """Remove the client's port, which some proxies add: ``192.0.2.1:4711``, ``[2001:db8::1]:4711``."""
-    if address.startswith("["):
-        return address[1:].partition("]")[0]
-    host, _, port = address.partition(":")
-    return host if port.isdigit() else address

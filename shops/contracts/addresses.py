@@ -29,7 +29,6 @@ COUNTRY_CODES = frozenset(
     "SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG "
     "UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW".split()
 )
-ASCII_EMAIL = re.compile(r"[!-~]+@[A-Za-z0-9.-]+")
 is_email = EmailValidator("must be an e-mail address.", allowlist=[])
 
 MAX_PHONE_LENGTH = 100
@@ -51,7 +50,7 @@ def check_email(email: str) -> None:
     """Refuse an e-mail address that carriers don't accept: printable ASCII at a domain name; an empty one is none."""
     if email:
         is_email(email)
-        if not ASCII_EMAIL.fullmatch(email):
+        if not re.fullmatch(r"[!-~]+@[A-Za-z0-9.-]+", email):
             raise serializers.ValidationError("must be an e-mail address of ASCII characters at a domain name.")
 
 
@@ -120,21 +119,15 @@ def checked_sender(data: Any) -> tuple[dict[str, str], dict[str, str]]:
     if not serializer.is_valid():
         raise SenderError(describe_faults(serializer.errors), serializer.errors)
     address: dict[str, str] = serializer.validated_data
-    refusals = refusals_of(address)
-    if len(refusals) == len(CARRIERS):
-        raise SenderError(next(iter(refusals.values())))
-    return address, refusals
-
-
-def refusals_of(address: dict[str, str]) -> dict[str, str]:
-    """Return, by carrier, the reason why it would refuse this sender in every order."""
     refusals = {}
     for code, carrier in CARRIERS.items():
         try:
             carrier.check_sender(party(address))
         except Rejected as error:
             refusals[code] = str(error).replace(f"{SENDER}.", "")
-    return refusals
+    if len(refusals) == len(CARRIERS):
+        raise SenderError(next(iter(refusals.values())))
+    return address, refusals
 
 
 def address_of(point: PickupPoint) -> dict[str, str]:

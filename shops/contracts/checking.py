@@ -26,6 +26,7 @@ DETAILS: Final = forms_of(
     gettext_noop("the carrier refused only the sample's pickup point"),
     gettext_noop("not asked: the product goes nowhere from the shop's sender address"),
 )
+Asked = dict[Credentials, dict[str, ProductOverride | None]]  # the products of each account
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def check(
     commercial_name: str,
 ) -> Report:
     """Ask the carrier about each account and its products, as typed; the pickup account may be the same."""
-    asked: dict[Credentials, dict[str, ProductOverride | None]] = {credentials[0]: {}}
+    asked: Asked = {credentials[0]: {}}
     for code, own in products.items():
         account = credentials[PRODUCTS[code].needs_pickup_point]
         asked.setdefault(account, {})[code] = override_of(own)
@@ -64,14 +65,17 @@ def check(
         reason = text.format(carrier_code=carrier_code, error=said(error))
         text = gettext("{reason} Nothing is known about the credentials.")
         return Report(is_good=False, summary=text.format(reason=reason))
-    return report(carrier_code, findings, facts)
+    words = (gettext("included"), gettext("not included"), gettext("left open"))
+    counts = Counter(finding.verdict for finding in findings)
+    told = ", ".join(f"{counts[each]} {word}" for each, word in zip(Verdict, words, strict=True) if counts[each])
+    summary = gettext("{carrier_code} accepts the credentials. Products: {told}.")
+    summary = summary.format(carrier_code=carrier_code, told=told)
+    shown = [replace(finding, detail=worded(finding.detail, DETAILS)) for finding in findings]
+    return Report(is_good=not counts[Verdict.MISSING], summary=summary, findings=shown, facts=facts)
 
 
 def ask(
-    contract: CarrierContract,
-    asked: Mapping[Credentials, Mapping[str, ProductOverride | None]],
-    sender: Party,
-    commercial_name: str,
+    contract: CarrierContract, asked: Asked, sender: Party, commercial_name: str
 ) -> tuple[dict[str, str], list[Finding]]:
     """Return what the carrier tells of the accounts, and of their products; raise CarrierError or NotAskedError."""
     facts: dict[str, str] = {}
@@ -83,17 +87,3 @@ def ask(
         prefix = f"{credentials.account_number}: " if len(asked) > 1 else ""
         facts |= {prefix + gettext(name): gettext(value) for name, value in described.items()}
     return facts, findings
-
-
-def report(carrier_code: str, findings: list[Finding], facts: Mapping[str, str]) -> Report:
-    words = {
-        Verdict.INCLUDED: gettext("included"),
-        Verdict.MISSING: gettext("not included"),
-        Verdict.OPEN: gettext("left open"),
-    }
-    counts = Counter(finding.verdict for finding in findings)
-    told = ", ".join(f"{counts[verdict]} {word}" for verdict, word in words.items() if counts[verdict])
-    text = gettext("{carrier_code} accepts the credentials. Products: {told}.")
-    summary = text.format(carrier_code=carrier_code, told=told)
-    shown = [replace(finding, detail=worded(finding.detail, DETAILS)) for finding in findings]
-    return Report(is_good=not counts[Verdict.MISSING], summary=summary, findings=shown, facts=facts)

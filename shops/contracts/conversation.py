@@ -6,7 +6,7 @@ the carrier is silent: both are the client's (carriers.client, shops.contracts.m
 """
 
 from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -42,7 +42,7 @@ class Conversation:
 
     carrier: Carrier
     credentials: Credentials
-    is_test: bool = False
+    is_test: bool
 
 
 def said(failure: CarrierError) -> str:
@@ -73,11 +73,9 @@ def conversation(
         yield Conversation(carrier, credentials, is_test)
 
 
-@contextmanager
-def conversation_about(row: OfAccount, service: Service) -> Iterator[Conversation]:
+def conversation_about(row: OfAccount, service: Service) -> AbstractContextManager[Conversation]:
     """Talk about a label or a slip, on the account that it is of; raise NoAccountError too."""
-    with conversation(*account_of(row), service, about=row.id) as talk:
-        yield talk
+    return conversation(*account_of(row), service, about=row.id)
 
 
 def contract_with(shop_id: str, carrier_code: str) -> CarrierContract:

@@ -12,11 +12,9 @@ from carriers.errors import CarrierError
 from carriers.products import PRODUCTS
 from carriers.text import CarrierField, fitting, to_latin
 
-HS_CODE = re.compile(r"[0-9]{6}([0-9]{2}){0,2}")
-SERVICE = re.compile(r"[0-9]{1,3}")
-AS_CODE = re.compile(r"[A-Za-z0-9]{1,3}")
 COMMERCIAL_NAME_LENGTH = 35
 GOODS_LENGTH = 64  # as they are kept
+HS_CODE = re.compile(r"[0-9]{6}([0-9]{2}){0,2}")
 # Of a test shop's contract without credentials of its own: the sandbox takes any that have the carrier's form.
 SANDBOX_ACCOUNT = "73577357"
 SANDBOX_SECRET = {"password": "735773", "api_key": ""}
@@ -53,9 +51,9 @@ def checked_product(carrier_code: str, code: str, replacement: str, service: str
     if service and not carrier.has_services:
         text = gettext("{carrier_code} has no services, so leave out :{service}")
         raise TermsError("products", text.format(carrier_code=carrier_code, service=service))
-    if service and not (replacement and SERVICE.fullmatch(service)):
+    if service and not (replacement and re.fullmatch(r"[0-9]{1,3}", service)):
         raise TermsError("products", gettext("a service has 1 to 3 digits, and stands with the carrier's code"))
-    if as_code and not (carrier.has_services and service and AS_CODE.fullmatch(as_code)):
+    if as_code and not (carrier.has_services and service and re.fullmatch(r"[A-Za-z0-9]{1,3}", as_code)):
         text = gettext("`as` has 1 to 3 letters and digits, and stands with alpha's code and service")
         raise TermsError("products", text)
     codes = {"carrier_code": replacement, "service": service} | ({"as_code": as_code} if as_code else {})
@@ -75,20 +73,15 @@ def checked_name(carrier_code: str, name: str) -> str:
     return checked_text(carrier_code, "commercial_name", name, COMMERCIAL_NAME_LENGTH)
 
 
-def checked_goods(carrier_code: str, text: str) -> str:
-    """Return a description of goods, or none, that the carrier can print in its own letters; raise TermsError."""
-    try:
-        if text.strip():
-            CARRIERS[carrier_code].printed_goods(text, "")
-    except CarrierError as error:
-        raise TermsError("customs_description", error.detail) from None
-    return checked_text(carrier_code, "customs_description", text, GOODS_LENGTH)
-
-
 def checked_customs(carrier_code: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the article declared to customs, complete or empty, from texts or amounts; raise TermsError."""
-    description = checked_goods(carrier_code, values["customs_description"])
-    cost = values["customs_shipping_cost_eur"]
+    description, cost = values["customs_description"], values["customs_shipping_cost_eur"]
+    try:
+        if description.strip():
+            CARRIERS[carrier_code].printed_goods(description, "")  # in its own letters
+    except CarrierError as error:
+        raise TermsError("customs_description", error.detail) from None
+    description = checked_text(carrier_code, "customs_description", description, GOODS_LENGTH)
     required = (description, values["customs_value_eur"], values["customs_hs_code"])
     if all(value in ("", None) for value in (*required, cost)):
         return dict(NO_CUSTOMS)

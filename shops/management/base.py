@@ -57,13 +57,13 @@ class Command(base.BaseCommand):
             is_unusable = isinstance(error, OperationalError | ProgrammingError) or type(error) is DatabaseError
             if not is_unusable and not is_read_only(error):
                 raise
-            raise base.CommandError(f"the database can't be used: {describe(error)}") from error
+            first_line = next(iter(str(error).splitlines()), "")  # most often it is unreachable or has no tables yet
+            is_missing = lacks_migrations(error) or MISSING_WORDS.match(first_line)
+            advice = " (run `manage.py migrate` first)" if is_missing else ""
+            raise base.CommandError(f"the database can't be used: {first_line}{advice}") from error
 
     def print(self, text: str) -> None:
-        """Print a line on standard output at once; raise CommandError if that fails.
-
-        Inside a transaction the error undoes what was created, as nobody has seen its identifier.
-        """
+        """Print a line on standard output at once; raise CommandError, which undoes a transaction, if that fails."""
         try:
             self.stdout.write(text)
             self.stdout.flush()
@@ -102,13 +102,6 @@ def operator() -> str:
         return name.encode(errors="replace").decode()  # a system's name may be no UTF-8
     except (KeyError, OSError):  # a container's user may have no name
         return f"uid {os.getuid()}"
-
-
-def describe(error: Exception) -> str:
-    """Describe a database error in one line; most often the server is unreachable or has no tables yet."""
-    first_line = next(iter(str(error).splitlines()), "")
-    is_missing = lacks_migrations(error) or MISSING_WORDS.match(first_line)
-    return f"{first_line} (run `manage.py migrate` first)" if is_missing else first_line
 
 
 @contextmanager

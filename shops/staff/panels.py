@@ -105,18 +105,12 @@ class Chart:
         whole: dict[str, Any] = {"precision": 0, "color": QUIET}
         names: dict[str, Any] = {"autoSkip": not self.is_horizontal, "maxRotation": 0, "color": QUIET}
         value, name = ("x", "y") if self.is_horizontal else ("y", "x")
-        return json.dumps(
-            {
-                "animation": False,
-                "indexAxis": name,
-                "maintainAspectRatio": False,
-                "plugins": {"legend": {"display": False}},
-                "scales": {
-                    value: {"stacked": True, "beginAtZero": True, "ticks": whole, "grid": {"tickWidth": 0}},
-                    name: {"stacked": True, "ticks": names, "grid": {"display": False}},
-                },
-            }
-        )
+        scales = {
+            value: {"stacked": True, "beginAtZero": True, "ticks": whole, "grid": {"tickWidth": 0}},
+            name: {"stacked": True, "ticks": names, "grid": {"display": False}},
+        }
+        own = {"indexAxis": name, "maintainAspectRatio": False, "plugins": {"legend": {"display": False}}}
+        return json.dumps({"animation": False, **own, "scales": scales})
 
     @property
     def columns(self) -> list[str]:

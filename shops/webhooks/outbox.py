@@ -1,6 +1,6 @@
 """The outbox: events are written in the transaction of the change that they tell of."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,11 +50,10 @@ def write(shop_id: str, events: Sequence[Event], endpoints: Sequence[Row]) -> No
     rows = [(each.message_id, shop_id, each.type, each.subject, orjson.dumps(each.data).decode()) for each in events]
     insert_values(WebhookEvent, EVENT_COLUMNS, rows)
     if endpoints:
-        insert_values(WebhookDelivery, DELIVERY_COLUMNS, deliveries(shop_id, events, endpoints))
-
-
-def deliveries(shop_id: str, events: Iterable[Event], endpoints: Sequence[Row]) -> Iterator[tuple[Any, ...]]:
-    for event in events:
-        for endpoint_id, wanted in endpoints:
-            if not wanted or event.type in wanted:
-                yield event.message_id, endpoint_id, shop_id, event.subject, DeliveryState.QUEUED, 0, ""
+        deliveries = (
+            (event.message_id, endpoint_id, shop_id, event.subject, DeliveryState.QUEUED, 0, "")
+            for event in events
+            for endpoint_id, wanted in endpoints
+            if not wanted or event.type in wanted
+        )
+        insert_values(WebhookDelivery, DELIVERY_COLUMNS, deliveries)

@@ -100,18 +100,13 @@ def split_url(url: str) -> tuple[str, int]:
         raise UrlError(gettext("may hold no user name and no password"))
     if "#" in url:
         raise UrlError(gettext("may have no fragment"))
-    check_host(host)
+    try:  # host names, and IP addresses in their usual form only
+        IPv6Address(host) if ":" in host and "%" not in host else IPv4Address(host)
+    except ValueError:
+        if not HOST.fullmatch(host) or ENDS_IN_NUMBER.fullmatch(host):
+            raise UrlError(gettext("needs a host name, or an IP address in its usual form")) from None
     port = schemes[parts.scheme] if port is None else port
     if port != schemes[parts.scheme] and port < FIRST_FREE_PORT:
         text = gettext("needs port {port} or one above {last}")
         raise UrlError(text.format(port=HTTPS_PORT, last=FIRST_FREE_PORT - 1))
     return host, port
-
-
-def check_host(host: str) -> None:
-    """Accept host names, and IP addresses in their usual form only; raise UrlError."""
-    try:
-        IPv6Address(host) if ":" in host and "%" not in host else IPv4Address(host)
-    except ValueError:
-        if not HOST.fullmatch(host) or ENDS_IN_NUMBER.fullmatch(host):
-            raise UrlError(gettext("needs a host name, or an IP address in its usual form")) from None
