@@ -141,14 +141,14 @@ def settle_unbilled(label: ShippingLabel) -> None:
 
 
 def cancel_surplus(label: ShippingLabel) -> None:
-    """Cancel what was made beyond a label's parcels, for an hour from the decision; then staff are told."""
+    """Cancel what was made beyond a label's parcels, for an hour from the order or the decision; then tell staff."""
     is_billed = CARRIERS[label.carrier_code].bills_unused_labels
     with suppress(NoAccountError, CarrierError), cancelling.conversation_if_billed(label) as talk:
         if talk:
             cancelling.cancel_parcels(label, talk, label.surplus_numbers)
     if not label.left_of_surplus or not is_billed:
         schedule(label, None)
-    elif label.decided_at and clock.now() < label.decided_at + CANCEL_TIMEOUT:
+    elif clock.now() < (label.decided_at or label.created_at) + CANCEL_TIMEOUT:
         hold(label)
     else:
         schedule(label, None, staff_notice=notices.of_surplus(label.left_of_surplus))

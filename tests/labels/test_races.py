@@ -546,6 +546,20 @@ def test_staff_who_end_a_cancellation_see_a_parcel_that_came_to_light_since(buye
     assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made()] == [False, True]
 
 
+def test_a_parcel_that_comes_late_and_cannot_be_cancelled_yet_is_cancelled_within_the_hour(
+    buyer: Caller, sandbox: Sandbox
+) -> None:
+    assert post(buyer, order(), key=KEY).status_code == 201
+    make_one_more(sandbox, sandbox.made()[0])
+    outcomes.save_late(row(), [sandbox.made()[1].tracking_number])
+    sandbox.arm("2", operation=CANCEL, count=1)
+    for _ in range(2):
+        pass_time(400)
+        reconcile()
+        assert row().staff_notice == ""
+    assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made()] == [False, True]
+
+
 def test_a_parcel_that_comes_to_light_during_the_last_question_about_a_failed_order_is_cancelled(
     buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
