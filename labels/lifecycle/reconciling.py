@@ -188,12 +188,12 @@ def control_for(label: ShippingLabel) -> str:
     """Return the id of a label that the search must find if it is to be believed that it does not find this one.
 
     That is one bought since on the same account, after the wait in which a search may be late. There is none where a
-    number is known. Nor is there one where the label does not tell its account and the contract has changed: the
-    parcels may have been made on the old one.
+    number or the PDF has come. Nor is there one where the label does not tell its account and the contract has changed:
+    the parcels may have been made on the old one.
     """
     wait = timedelta(seconds=max(settings.RECONCILE_WAIT_S, settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S))
     is_early = clock.now() < label.created_at + wait
-    if is_early or label.tracking_numbers:
+    if is_early or label.tracking_numbers or label.reservation_number or label.pdf:
         return ""
     accounts = {label.account_number}
     if not label.account_number:

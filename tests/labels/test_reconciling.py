@@ -82,6 +82,23 @@ def test_the_numbers_that_came_stay_when_fewer_are_found(
         assert row().tracking_numbers == label.tracking_numbers[:kept]
 
 
+def test_what_the_carrier_reserved_was_made_though_its_search_is_silent(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = interrupt(buyer, sandbox, "nolabel")
+    ShippingLabel.objects.update(tracking_numbers=[])  # as of an answer whose number can't be read
+    pass_time(2 * WAIT_S)
+    buy_control(buyer)
+    carrier = clients.client("alpha", is_test=False)
+    found = carrier.find_by_reference
+    monkeypatch.setattr(
+        carrier, "find_by_reference", lambda own, account: () if own == label.id else found(own, account)
+    )
+    assert reconcile() == {LabelState.UNKNOWN: 1}
+    label.refresh_from_db()
+    assert list(ShippingLabel.objects.needing_decision()) == [label]
+
+
 def test_another_number_of_parcels_than_ordered_is_for_a_person_to_decide(buyer: Caller, sandbox: Sandbox) -> None:
     interrupt(buyer, sandbox, "closemade")
     ShippingLabel.objects.update(weights_kg=["1.25", "1.25"])
