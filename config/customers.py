@@ -100,6 +100,7 @@ class Customer:
         """
         try:
             pdfs = pdfs_before + sum(map(label_erasure.remove_pdf, label_erasure.with_pdf(self.labels)))
+            label_erasure.await_receipts(self.labels)
             label_erasure.blank_receipts(self.labels)
         except StorageError as error:
             raise unreachable(error, pdfs=1) from None  # those before the one that stays

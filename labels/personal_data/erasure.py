@@ -8,6 +8,7 @@ countries; and a sender that is the shop's own address.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
+from time import sleep
 from typing import Any, Final
 
 import orjson
@@ -85,6 +86,13 @@ def erase(label_ids: Sequence[str]) -> int:
         past_promise(ShippingLabel.objects.filter(id__in=ids)).update(**WITHOUT_KEYS)
         DepositSlip.objects.listing(*ids).exclude(refusal="").update(refusal=REFUSAL.left)
     return erased
+
+
+def await_receipts(label_ids: Sequence[str]) -> None:
+    """Let processes that may be at work on these labels write their receipts, for as long as they try."""
+    leased = ShippingLabel.objects.filter(leased_until__gt=clock.now()).values_list("id", flat=True)
+    if any(rows_with(label_ids, leased)):
+        sleep(receipts.TIMEOUT_S)
 
 
 def blank_receipts(label_ids: Iterable[str]) -> None:

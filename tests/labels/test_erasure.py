@@ -19,7 +19,7 @@ from pytest_django.fixtures import Settings
 
 from labels.lifecycle import cancelling, parcels
 from labels.models import OVER, LabelState, ShippingLabel
-from labels.pdfs import storage
+from labels.pdfs import receipts, storage
 from labels.personal_data import erasure as label_erasure
 from parcels.models import Parcel
 from parcels.personal_data import erasure
@@ -295,6 +295,28 @@ def test_an_erasure_behind_an_import_erases_what_that_brings(transactional_db: N
         erasing.begin()
     erasing.join()
     assert traces() == []
+
+
+def test_a_receipt_that_the_purchase_still_writes_keeps_nobody(
+    transactional_db: None, buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_bought, write = Event(), receipts.write
+
+    def slowly(label: ShippingLabel) -> None:
+        if label.state == LabelState.GENERATED and not label.addresses_removed_at:
+            is_bought.set()
+            sleep(1)
+        write(label)
+
+    monkeypatch.setattr(receipts, "write", slowly)
+    buying = Elsewhere(lambda: post(buyer, order(destination={"email": EMAIL})))
+    buying.begin()
+    assert is_bought.wait(DEADLINE_S)
+    assert run("own", EMAIL) == ["1 parcel", "1 label", "1 PDF"]
+    buying.join()
+    receipt = receipts.read(ShippingLabel.objects.get().id)
+    assert receipt
+    assert (receipt.state, receipt.recipient["email"]) == (LabelState.GENERATED, "")
 
 
 @pytest.mark.real_services
