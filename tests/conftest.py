@@ -41,8 +41,8 @@ REWRITTEN = pdf.rewritten
 TESTS = Path(__file__).parent
 LONGEST_S = 30  # no test that computes with days takes longer, on a busy machine too
 LONG = {"drills", "docs", "contract", "clients", "models"}
-# Programs that run for several tests, which one worker takes: the demonstration, and a browser's visits.
-SHARED = {"demo", "seen_in_guide", "seen_in_reference"}
+# Programs that run for several tests, which one worker takes: the demonstration, a server, and a browser's visits.
+SHARED = {"demo", "client_server", "seen_in_guide", "seen_in_reference"}
 # Pages and forms of the staff, log-ins, checks, points, files and the shape of HTTP: their queries are of the simplest.
 # Their lists, searches and figures run on both databases, as do all that locks, imports, counts and removes.
 ANY_DATABASE = {

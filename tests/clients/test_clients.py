@@ -17,7 +17,7 @@ from tests.labels.factories import ContractFactory
 from tests.labels.orders import ACCOUNT, PRODUCT, order
 from tests.support.api import Caller
 from tests.support.factories import Json, import_parcel
-from tests.support.processes import ROOT, served
+from tests.support.processes import ROOT, Server, served
 from tests.support.programs import PHP, needs
 from tests.support.windows import fresh_caller
 
@@ -72,15 +72,22 @@ class Service:
         return {"SERVICE": json.dumps(facts), "PATH": os.environ["PATH"]}
 
 
+@pytest.fixture(scope="module")
+def client_server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The server of all clients, each of which has a shop of its own."""
+    folder = tmp_path_factory.mktemp("server")
+    labels = {"LABELS_DIR": str(folder / "labels")}
+    with SandboxServer() as sandbox, served(folder / "log", labels | sandbox.urls) as server:
+        yield server
+
+
 @pytest.fixture
-def service(transactional_db: None, tmp_path: Path) -> Iterator[Service]:
+def service(transactional_db: None, client_server: Server) -> Service:
     own = fresh_caller()
     for carrier_code in ACCOUNT:
         ContractFactory(shop=own.shop, carrier_code=carrier_code)
     parcel = import_parcel(own.shop, trackingId="REF/2026 0398 é")
-    labels = {"LABELS_DIR": str(tmp_path / "labels")}
-    with SandboxServer() as sandbox, served(tmp_path / "server.log", labels | sandbox.urls) as server:
-        yield Service(server.port, own, parcel)
+    return Service(client_server.port, own, parcel)
 
 
 def run(*command: str | Path, **options: Any) -> str:
