@@ -4,7 +4,8 @@ import os
 import pty
 import signal
 import termios
-from contextlib import redirect_stderr
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
 from functools import partial
 from io import BytesIO, RawIOBase, StringIO
 from itertools import product
@@ -101,19 +102,34 @@ def test_with_skip_invalid_the_rest_is_imported_and_the_exit_code_is_0(transacti
     assert Parcel.objects.count() == 1
 
 
-def test_an_import_that_is_killed_in_the_middle_has_changed_nothing(transactional_db: None, own: Caller) -> None:
-    import_parcel(own.shop, id="before", trackingId="N1")
+@contextmanager
+def importing(*lines: bytes) -> Iterator[Any]:
+    """Start an import of these lines; yield its process when it has read them all, and waits for more."""
     with start_command("import_parcels", "own", "-", "--skip-invalid") as process:
         assert process.stdin is not None
         assert process.stderr is not None
-        process.stdin.write(line(id="before", trackingId="N2") + b"\n")
-        process.stdin.writelines(made + b"\n" for made in many(BATCH_SIZE * 2))
+        process.stdin.writelines(made + b"\n" for made in lines)
         process.stdin.write(b"bad\n" + b"\n" * 2**17)  # more than its buffer holds
         process.stdin.flush()
-        # The bad line is met after two batches were written; the third is being collected.
-        while not process.stderr.readline().startswith(b"line %d: " % (BATCH_SIZE * 2 + 2)):
+        while not process.stderr.readline().startswith(b"line %d: " % (len(lines) + 1)):
             assert process.poll() is None
-        process.kill()
+        yield process
+
+
+@pytest.mark.parametrize(
+    ("ends_with", "code", "told"),
+    [(signal.SIGKILL, -signal.SIGKILL, b""), (signal.SIGINT, 130, b"Interrupted\n")],  # the second is Ctrl-C
+    ids=["killed", "interrupted"],
+)
+def test_an_import_that_ends_in_the_middle_has_changed_nothing(
+    ends_with: signal.Signals, code: int, told: bytes, transactional_db: None, own: Caller
+) -> None:
+    import_parcel(own.shop, id="before", trackingId="N1")
+    # Two batches were written; the third is being collected.
+    with importing(line(id="before", trackingId="N2"), *many(BATCH_SIZE * 2)) as process:
+        process.send_signal(ends_with)
+        assert process.communicate(timeout=WAIT_TIMEOUT_S) == (b"", told)
+    assert process.returncode == code
     end_other_sessions()
     assert Parcel.objects.count() == 1
     assert list(TrackingNumber.objects.values_list("number", flat=True)) == ["N1"]
@@ -135,33 +151,9 @@ def test_an_import_that_waits_for_another_of_its_shop_says_so(
         assert waiting.result(WAIT_TIMEOUT_S) == ("1\n", said)
 
 
-def test_an_import_that_is_interrupted_ends_with_one_line_and_has_changed_nothing(
-    transactional_db: None, own: Caller
-) -> None:
-    with start_command("import_parcels", "own", "-", "--skip-invalid") as process:
-        assert process.stdin is not None
-        assert process.stderr is not None
-        process.stdin.writelines(made + b"\n" for made in many(BATCH_SIZE))
-        process.stdin.write(b"bad\n" + b"\n" * 2**17)  # more than its buffer holds
-        process.stdin.flush()
-        while not process.stderr.readline().startswith(b"line %d: " % (BATCH_SIZE + 1)):
-            assert process.poll() is None
-        process.send_signal(signal.SIGINT)  # Ctrl-C
-        out, err = process.communicate(timeout=WAIT_TIMEOUT_S)
-    assert (process.returncode, out, err) == (130, b"", b"Interrupted\n")
-    assert Parcel.objects.count() == 0
-
-
 @pytest.mark.real_services
 def test_an_import_whose_database_restarts_ends_with_one_clear_line(transactional_db: None, own: Caller) -> None:
-    with start_command("import_parcels", "own", "-", "--skip-invalid") as process:
-        assert process.stdin is not None
-        assert process.stderr is not None
-        process.stdin.writelines(made + b"\n" for made in many(BATCH_SIZE * 2))
-        process.stdin.write(b"bad\n" + b"\n" * 2**17)  # more than its buffer holds
-        process.stdin.flush()
-        while not process.stderr.readline().startswith(b"line %d: " % (BATCH_SIZE * 2 + 1)):  # two batches were written
-            assert process.poll() is None
+    with importing(*many(BATCH_SIZE * 2)) as process:  # two batches were written
         end_other_sessions()
         _, told = process.communicate(line() + b"\n")
     assert process.returncode == 1
