@@ -14,7 +14,9 @@ from parcels.tracking.events import MAX_EVENTS, CarrierEvent, union
 from parcels.tracking.shop_report import merge_with_stored
 from parcels.tracking.steps import FINAL, has_moved
 from parcels.tracking.timeline import Timeline, derive, set_timeline
-from tests.parcels.tracking.histories import News, histories, in_other_batches, told
+from tests.models.statuses import STATUS_OF
+from tests.models.statuses import derive as as_the_page_says
+from tests.parcels.tracking.histories import NUMBERS, News, histories, in_other_batches, told
 
 S = Status
 
@@ -78,11 +80,34 @@ def test_only_a_parcel_that_waits_has_an_end_of_its_deposit_by_the_carrier(news:
         assert datetime.fromtimestamp(timeline.end_deposit_date / 1000, UTC) in ends
 
 
+moments = st.integers(1, 9)
+journeys = st.lists(st.tuples(moments, st.sampled_from(sorted(STATUS_OF))), max_size=5, unique_by=lambda told: told[0])
+reports = st.none() | st.tuples(moments, st.sampled_from([str(status) for status in Status]))
+
+
+@settings(max_examples=300)
+@given(
+    told=st.fixed_dictionaries({"N1": journeys, "N2": journeys}), bought=st.sets(st.sampled_from(NUMBERS)), by=reports
+)
+def test_the_status_and_the_delivery_are_those_of_the_tracking_page(
+    told: dict[str, list[tuple[int, str]]], bought: set[str], by: tuple[int, str] | None
+) -> None:
+    """The page's words, as `tests.models.statuses` has them; of one number no two events are at one time."""
+    scans = [
+        event(at, S(name) if (name := STATUS_OF[code]) else None, code, number)
+        for number, journey in told.items()
+        for at, code in journey
+    ]
+    timeline = derive(reported=by and reported(S(by[1]), by[0]), events=union(scans), bought=bought)
+    step = as_the_page_says(told, bought, by)
+    assert timeline.last_status == (step and step.status)
+    if step and step.at:
+        assert timeline.last_status_updated_at == step.at
+    is_delivered = step and step.is_carrier and step.status == S.DELIVERED
+    assert timeline.delivery_date == (step.at if step and is_delivered else None)
+
+
 # --- The rules ---
-
-
-def test_the_status_is_that_of_the_newest_event_that_has_one() -> None:
-    assert status_of(event(2, S.IN_TRANSIT), event(1, S.FULFILLED), event(3, None, "SM")) == S.IN_TRANSIT
 
 
 def test_events_without_a_status_leave_it_null() -> None:
@@ -92,41 +117,14 @@ def test_events_without_a_status_leave_it_null() -> None:
     assert [each["status"] for each in timeline.events] == [S.FULFILLED]
 
 
-def test_a_delivery_after_a_return_is_one_to_the_sender() -> None:
+def test_a_delivery_after_a_return_is_shown_as_one_to_the_sender() -> None:
     journey = [event(1, S.RETURN_TO_SENDER), event(2, S.IN_TRANSIT), event(3, S.DELIVERED)]
-    timeline = derive(reported=None, events=journey)
-    assert (timeline.last_status, timeline.last_status_updated_at) == (S.RETURNED_TO_SENDER, 3)
-    assert timeline.events[0]["status"] == S.RETURNED_TO_SENDER
-    assert timeline.delivery_date is None
-
-
-def test_a_delivered_parcel_only_goes_back() -> None:
-    delivered = event(1, S.DELIVERED)
-    for status in set(Status) - {S.RETURN_TO_SENDER}:
-        timeline = derive(reported=None, events=[delivered, event(2, status)])
-        assert (timeline.last_status, timeline.delivery_date) == (S.DELIVERED, 1)
-        assert len(timeline.events) == 2
-    assert status_of(delivered, event(2, S.RETURN_TO_SENDER)) == S.RETURN_TO_SENDER
-    assert status_of(delivered, event(2, S.RETURN_TO_SENDER), event(3, S.DELIVERED)) == S.RETURNED_TO_SENDER
+    assert derive(reported=None, events=journey).events[0]["status"] == S.RETURNED_TO_SENDER
 
 
 def test_a_returned_parcel_stays_returned() -> None:
     for status in Status:
         assert status_of(event(1, S.RETURNED_TO_SENDER), event(2, status)) == S.RETURNED_TO_SENDER
-
-
-def test_the_number_that_is_furthest_behind_tells_the_status() -> None:
-    first = [event(1, S.IN_TRANSIT), event(5, S.DELIVERED)]
-    second = [event(2, S.IN_TRANSIT, number="N2")]
-    assert status_of(*first, *second) == S.IN_TRANSIT
-    timeline = derive(reported=None, events=[*first, *second, event(7, S.DELIVERED, number="N2")])
-    assert (timeline.last_status, timeline.delivery_date) == (S.DELIVERED, 7)
-
-
-def test_a_bought_number_of_which_nothing_is_known_holds_the_parcel_back() -> None:
-    delivered = [event(1, S.IN_TRANSIT), event(2, S.DELIVERED)]
-    assert status_of(*delivered, bought=["N1", "N2"]) == S.FULFILLED
-    assert status_of(*delivered, bought=["N1"]) == S.DELIVERED
 
 
 def test_an_event_of_each_number_is_an_event_of_its_own() -> None:
@@ -196,16 +194,10 @@ def test_a_report_alone_is_told_unchanged() -> None:
     assert derive(reported=timeline, events=[]) == timeline
 
 
-def test_the_shops_status_counts_at_its_time() -> None:
+def test_a_report_without_a_status_or_its_time_changes_none() -> None:
     carrier = event(5, S.IN_TRANSIT)
-    assert status_of(carrier, reported=reported(S.DELIVERED, 6)) == S.DELIVERED
-    assert status_of(carrier, reported=reported(S.OUT_FOR_DELIVERY, 4)) == S.IN_TRANSIT
     assert status_of(carrier, reported=reported(S.OUT_FOR_DELIVERY, None)) == S.IN_TRANSIT
     assert status_of(carrier, reported=reported(None, 9)) == S.IN_TRANSIT
-
-
-def test_at_the_same_time_the_carrier_is_believed() -> None:
-    assert status_of(event(5, S.IN_TRANSIT), reported=reported(S.OUT_FOR_DELIVERY, 5)) == S.IN_TRANSIT
 
 
 def test_the_shops_newer_status_keeps_the_shops_dates() -> None:
