@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -277,28 +278,82 @@ def adopt_meanwhile(number: str, folder: Path, monkeypatch: pytest.MonkeyPatch, 
         folder.with_name("away").rename(folder)
 
 
+def when_answered(act: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    during(monkeypatch, client("alpha", is_test=False), "create_label", after=lambda _: act())
+
+
+def when_it_merges(act: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    during(monkeypatch, unmerged, "merged", before=lambda _: act())
+
+
+def before_transition(event: Event, act: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process had its lease when it looked, and has not read what staff decided since."""
+
+    def slowly(label: ShippingLabel, made: Event, **facts: Any) -> bool:
+        if made == event:
+            monkeypatch.setattr(outcomes, "move", move)
+            act()
+        return move(label, made, **facts)
+
+    monkeypatch.setattr(outcomes, "move", slowly)
+
+
+def while_it_stores(is_written: bool, act: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its time to write the PDF began before it saw that it has the lease still."""
+    write = LabelFolder.write
+
+    def slowly(own: LabelFolder, name: str, content: bytes) -> None:
+        if not name.startswith(storage.ROOT):
+            return write(own, name, content)
+        monkeypatch.setattr(LabelFolder, "write", write)
+        if is_written:
+            write(own, name, content)
+        suspended(120, monkeypatch)
+        act()
+        return None if is_written else write(own, name, content)
+
+    monkeypatch.setattr(LabelFolder, "write", slowly)
+
+
+MOMENTS: dict[str, Callable[[Callable[[], None], pytest.MonkeyPatch], None]] = {
+    "answered": when_answered,
+    "kept": partial(before_transition, Event.BOUGHT),
+    "merging": when_it_merges,
+    "writing": partial(while_it_stores, False),
+    "written": partial(while_it_stores, True),
+    "stored": partial(before_transition, Event.STORED),
+}
+
+
 @pytest.mark.parametrize("is_stored", [True, False])
-def test_an_answer_after_an_adoption_changes_nothing_of_it(
-    is_stored: bool, buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_purchase_that_stands_still_changes_nothing_of_an_adoption(
+    moment: str, is_stored: bool, buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The shop is told of the parcel that staff adopted; the other one, which nobody knew, is cancelled."""
+    """The shop is told of the parcel that staff adopted, with their PDF, whichever process stores it.
 
-    def adopt(purchased: PurchasedLabel) -> None:
-        adopt_meanwhile(purchased.tracking_numbers[1], folder, monkeypatch, is_stored=is_stored)
+    The other one, which nobody knew, is cancelled.
+    """
 
-    during(monkeypatch, client("alpha", is_test=False), "create_label", after=adopt)
+    def adopt() -> None:
+        adopt_meanwhile(sandbox.made()[1].tracking_number, folder, monkeypatch, is_stored=is_stored)
+
+    MOMENTS[moment](adopt, monkeypatch)
     answer = post(buyer, body := order(parcels=weighing(1, 2)), key=KEY)
-    if is_stored:
+    if is_stored and moment != "writing":
         assert answer.status_code == 201
     else:
         assert_coded(answer, 500, "LABEL_STORAGE_UNAVAILABLE")
-        reconcile()
+        if moment == "answered":
+            reconcile()
         answer = post(buyer, body, key=KEY)
     left_out, adopted = (parcel.tracking_number for parcel in sandbox.made())
     assert (answer.json()["trackingNumber"], answer.json()["weight"]) == (adopted, 2)
     assert fetch(answer.json()["labelUrl"]).content == PDF
     (listed,) = buyer.get(SHIPMENTS).json()["data"]
     assert [(parcel["trackingNumber"], parcel["weight"]) for parcel in listed["parcels"]] == [(adopted, 2)]
+    (parcel,) = Parcel.objects.all()
+    assert parcel.tracking_numbers == [adopted]
     pass_time()
     reconcile()
     assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made()] == [True, False]
@@ -325,48 +380,6 @@ def test_a_failure_after_an_adoption_leaves_no_parcel_that_nobody_knows(
     assert (row().state, row().tracking_numbers) == (LabelState.GENERATED, [adopted.tracking_number])
 
 
-@pytest.mark.parametrize("is_stored", [True, False])
-def test_a_process_suspended_before_it_publishes_changes_nothing_of_an_adoption(
-    is_stored: bool, buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A label has the PDF and the numbers that staff chose, whichever process stores it."""
-
-    def adopt(_: bytes) -> None:
-        adopt_meanwhile(row().tracking_numbers[1], folder, monkeypatch, is_stored=is_stored)
-
-    during(monkeypatch, unmerged, "merged", before=adopt)
-    answer = post(buyer, body := order(parcels=weighing(1, 2)), key=KEY)
-    if not is_stored:
-        assert_coded(answer, 500, "LABEL_STORAGE_UNAVAILABLE")
-        answer = post(buyer, body, key=KEY)
-    _, adopted = (parcel.tracking_number for parcel in sandbox.made())
-    assert (answer.json()["trackingNumber"], answer.json()["weight"]) == (adopted, 2)
-    assert fetch(answer.json()["labelUrl"]).content == PDF
-    (parcel,) = Parcel.objects.all()
-    assert parcel.tracking_numbers == [adopted]
-
-
-@pytest.mark.parametrize("event", [Event.BOUGHT, Event.STORED])
-def test_a_process_suspended_before_a_transition_changes_nothing_of_an_adoption(
-    event: Event, buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It had its lease when it looked, and has not read what staff decided since."""
-
-    def slowly(label: ShippingLabel, made: Event, **facts: Any) -> bool:
-        if made == event:
-            monkeypatch.setattr(outcomes, "move", move)
-            adopt_meanwhile(sandbox.made()[1].tracking_number, folder, monkeypatch, is_stored=False)
-        return move(label, made, **facts)
-
-    monkeypatch.setattr(outcomes, "move", slowly)
-    answer = post(buyer, body := order(parcels=weighing(1, 2)), key=KEY)
-    assert_coded(answer, 500, "LABEL_STORAGE_UNAVAILABLE")
-    answer = post(buyer, body, key=KEY)
-    adopted = sandbox.made()[1].tracking_number
-    assert (answer.json()["trackingNumber"], answer.json()["weight"]) == (adopted, 2)
-    assert (row().tracking_numbers, fetch(answer.json()["labelUrl"]).content) == ([adopted], PDF)
-
-
 def test_an_adoption_of_a_label_that_is_stored_meanwhile_is_refused(
     buyer: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -383,33 +396,6 @@ def test_an_adoption_of_a_label_that_is_stored_meanwhile_is_refused(
             decided_by=User.objects.create_user("ada"),
         )
     assert (row().state, row().tracking_numbers) == (LabelState.GENERATED, label.tracking_numbers)
-
-
-@pytest.mark.parametrize("is_written", [False, True])
-def test_a_process_suspended_while_it_stores_changes_nothing_of_an_adoption(
-    is_written: bool, buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its time to write the PDF began before it saw that it has the lease still."""
-    write = LabelFolder.write
-
-    def slowly(own: LabelFolder, name: str, content: bytes) -> None:
-        if not name.startswith(storage.ROOT):
-            return write(own, name, content)
-        monkeypatch.setattr(LabelFolder, "write", write)
-        if is_written:
-            write(own, name, content)
-        suspended(120, monkeypatch)
-        adopt_meanwhile(row().tracking_numbers[1], folder, monkeypatch, is_stored=True)
-        return None if is_written else write(own, name, content)
-
-    monkeypatch.setattr(LabelFolder, "write", slowly)
-    answer = post(buyer, body := order(parcels=weighing(1, 2)), key=KEY)
-    if not is_written:
-        assert_coded(answer, 500, "LABEL_STORAGE_UNAVAILABLE")
-        answer = post(buyer, body, key=KEY)
-    adopted = sandbox.made()[1].tracking_number
-    assert (answer.json()["trackingNumber"], answer.json()["weight"]) == (adopted, 2)
-    assert fetch(answer.json()["labelUrl"]).content == PDF
 
 
 def test_a_replay_at_the_same_time_as_an_adoption_changes_nothing_of_it(
