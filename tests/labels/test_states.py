@@ -14,6 +14,7 @@ from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import row
 from tests.labels.factories import PDF, LabelFactory
 from tests.labels.test_metrics import value
+from tests.labels.test_webhooks import facts as webhook_facts
 from tests.support.api import Caller
 
 RUNBOOK = Path(settings.BASE_DIR, "docs", "runbook", "fail.md")
@@ -57,8 +58,9 @@ def test_a_transition_does_what_its_row_says(event: Event, source: LabelState, o
     moved = row()
     assert (label.state, moved.state, moved.pdf and bytes(moved.pdf)) == (step.target, step.target, facts["pdf"])
     assert moved.idempotency_key == (None if step.frees_key else "k")
-    told = [each.type for each in WebhookEvent.objects.filter(subject=label.id)]
-    assert told == ([step.webhook] if step.webhook else [])
+    told = [(each.type, each.data) for each in WebhookEvent.objects.filter(subject=label.id)]
+    more = {"code": moved.error_code} if step.webhook == "label.failed" else {"trackingNumbers": ["N1"]}
+    assert told == ([(step.webhook, webhook_facts(label) | more)] if step.webhook else [])
     assert Parcel.objects.exists() is (event == Event.STORED)
     assert said_of(moved) == step.says
     assert (moved.finished_at != finished_at) is step.ends_purchase
