@@ -48,16 +48,6 @@ def test_marked_as_not_made_the_same_key_buys_again(staff: Client, buyer: Caller
     assert buyer.get(f"{SHIPMENTS}/{label.id}").status_code == 404
 
 
-def test_an_interrupted_purchase_is_decided_when_its_lease_has_ended(staff: Client, shop: Shop) -> None:
-    label = LabelFactory(shop=shop, state="purchasing", leased_until=lease())
-    assert "A process is working on it" in page_of(staff, label)
-    assert "Nothing was changed" in decide(staff, label, "not-made").text
-    ShippingLabel.objects.update(leased_until=timezone.now())
-    assert "Marked as not made" in decide(staff, label, "not-made").text
-    label.refresh_from_db()
-    assert label.state == "failed"
-
-
 def test_the_way_back_from_a_decision_does_not_read_as_the_labels_cancellation(staff: Client, shop: Shop) -> None:
     label = LabelFactory(shop=shop, state="unknown")
     for view in ("adopt", "not-made"):
@@ -163,17 +153,18 @@ def test_nobody_else_decides_or_reconciles_while_the_carrier_is_asked_for_the_pd
     assert asked == [{}]
 
 
-def test_nobody_decides_while_the_reconciliation_asks(staff: Client, shop: Shop) -> None:
-    label = LabelFactory(
-        shop=shop, state="unknown", carrier_code="alpha", product_code="alpha-18", leased_until=lease()
-    )
+@pytest.mark.parametrize("state", ["purchasing", "unknown"])
+def test_nobody_decides_until_the_lease_of_a_process_has_ended(state: str, staff: Client, shop: Shop) -> None:
+    label = LabelFactory(shop=shop, state=state, carrier_code="alpha", product_code="alpha-18", leased_until=lease())
     page = page_of(staff, label)
     assert "A process is working on it" in page
     assert "/adopt/" not in page
     assert "A process is working on it" in page_of(staff, label, "not-made")
     assert "Nothing was changed" in decide(staff, label, "not-made").text
-    label.refresh_from_db()
-    assert label.state == "unknown"
+    assert states(label) == [state]
+    ShippingLabel.objects.update(leased_until=timezone.now())
+    assert "Marked as not made" in decide(staff, label, "not-made").text
+    assert states(label) == ["failed"]
 
 
 @pytest.mark.parametrize(("state", "carrier_code"), [("unknown", "alpha"), ("unknown", "beta"), ("incomplete", "beta")])
@@ -283,15 +274,10 @@ def test_in_french_several_labels_are_counted_behind_what_became_of_one(staff: C
     assert f"Étiquette terminée, ou encore en traitement\u00a0: 1 ({over.id})." in done
 
 
-def test_where_all_are_over_nothing_is_asked(staff: Client, shop: Shop) -> None:
-    done = act(staff, "cancel_selected", LabelFactory(shop=shop, state="cancelled"))
-    assert "Nothing was changed: all are over" in done.text
-
-
 def test_where_nothing_is_asked_all_reasons_are_named(staff: Client, shop: Shop) -> None:
     over, going = LabelFactory(shop=shop, state="failed", days_ago=1), LabelFactory(shop=shop, state="cancelling")
     done = act(staff, "cancel_selected", over, going)
-    assert "all are being cancelled; over, or still worked on." in done.text
+    assert "Nothing was changed: all are being cancelled; over, or still worked on." in done.text
 
 
 def test_too_many_are_not_begun(staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
