@@ -1,9 +1,7 @@
 """A bought label is cancelled: at alpha parcel by parcel, tried again for an hour; beta is not asked."""
 
-from io import StringIO
-
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from labels.lifecycle import cancelling
 from labels.lifecycle.reconciling import reconcile
@@ -15,7 +13,7 @@ from tests.labels.factories import LabelFactory
 from tests.labels.interruptions import CANCEL, KEY, pass_time
 from tests.labels.orders import PRODUCT, order, post, weighing
 from tests.models.interruptions import Killed, die
-from tests.shops.commands import run_here
+from tests.shops.commands import call, run_here
 from tests.support.api import Caller, assert_error
 from tests.support.cases import in_one_test
 from tests.support.paths import SHIPMENTS
@@ -25,10 +23,9 @@ NOT_BOUGHT = [LabelState.PURCHASING, LabelState.FAILED, LabelState.INCOMPLETE, L
 
 def cancel(label_id: str) -> str:
     """Run the command; return what it says on standard error. It prints nothing on standard output."""
-    out, err = StringIO(), StringIO()
-    call_command("cancel_label", label_id, stdout=out, stderr=err)
-    assert out.getvalue() == ""
-    return err.getvalue()
+    out, err = call("cancel_label", label_id)
+    assert out == ""
+    return err
 
 
 def bought(buyer: Caller, carrier_code: str = "alpha", parcels: int = 1) -> ShippingLabel:

@@ -1,7 +1,6 @@
 """A customer is erased on request: nothing of the person is left, and the record of the purchase stays."""
 
 from datetime import timedelta
-from io import StringIO
 from pathlib import Path
 from threading import Event
 from time import sleep
@@ -11,7 +10,7 @@ from unittest.mock import Mock
 import orjson
 import pytest
 from django.apps import apps
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import connection, models, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -30,7 +29,7 @@ from tests.labels.conftest import Sandbox
 from tests.labels.factories import LabelFactory
 from tests.labels.gates import DEADLINE_S, during
 from tests.labels.orders import RECIPIENT, SENDER, order, post
-from tests.shops.commands import run_here
+from tests.shops.commands import call, run_here
 from tests.support.api import Caller
 from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, import_parcel
 from tests.support.paths import SHIPMENTS
@@ -52,10 +51,9 @@ TRACES = ["canary", "33600000001", "48.111111", "4.222222"]
 
 
 def run(*arguments: str) -> list[str]:
-    out, err = StringIO(), StringIO()
-    call_command("erase_customer", *arguments, stdout=out, stderr=err)
-    assert err.getvalue() == ""
-    return out.getvalue().splitlines()
+    out, err = call("erase_customer", *arguments)
+    assert err == ""
+    return out.splitlines()
 
 
 def parcel_of_the_person(shop: Shop, **fields: Any) -> dict[str, Any]:
@@ -413,15 +411,13 @@ def test_an_export_holds_all_that_an_erasure_removes_and_nothing_of_others(
     import_parcel(own.shop, customerEmail="somebody@example.com", orderId="another")
     parcel_of_the_person(other.shop)
     label = LabelFactory(shop=own.shop, recipient=RECIPIENT | {"email": EMAIL})
-    out = StringIO()
-    call_command("export_customer", "own", EMAIL.lower(), stdout=out)
-    held = orjson.loads(out.getvalue())
+    held = orjson.loads(call("export_customer", "own", EMAIL.lower())[0])
     assert [parcel["id"] for parcel in held["parcels"]] == [mine["id"]]
     assert [(found["id"], "pdf" in found) for found in held["labels"]] == [(label.id, False)]
     assert held["pdfs"] == [label.pdf_key]
     assert held["parcels"][0]["destination"]["phone"] == PERSON["phone"]
     with pytest.raises(CommandError, match="EMAIL"):
-        call_command("export_customer", "own", " ")
+        call("export_customer", "own", " ")
 
 
 @pytest.mark.real_services

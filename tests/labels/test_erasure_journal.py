@@ -1,11 +1,10 @@
 """Erasures outlive a backup: `recover` repeats those that a restored database lost, and no more."""
 
 from datetime import timedelta
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
@@ -16,6 +15,7 @@ from tests.labels.factories import LabelFactory
 from tests.labels.interruptions import moment
 from tests.labels.orders import RECIPIENT
 from tests.labels.test_recovering import recover
+from tests.shops.commands import call
 from tests.support.api import Caller
 from tests.support.factories import import_parcel
 
@@ -23,7 +23,7 @@ EMAIL = RECIPIENT["email"]
 
 
 def erase(caller: Caller) -> None:
-    call_command("erase_customer", caller.shop.id, EMAIL, stdout=StringIO())
+    call("erase_customer", caller.shop.id, EMAIL)
 
 
 def test_an_erasure_after_the_moment_is_repeated(own: Caller) -> None:

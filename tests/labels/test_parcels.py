@@ -28,7 +28,7 @@ from tests.labels.interruptions import CANCEL, interrupt
 from tests.labels.orders import RECIPIENT, order, post, weighing
 from tests.support.api import Caller, Response
 from tests.support.documents import assert_documents_agree
-from tests.support.factories import ParcelLineFactory, import_lines, import_parcel
+from tests.support.factories import UNTOLD, ParcelLineFactory, import_lines, import_parcel
 from tests.support.threads import Elsewhere, in_threads
 from tests.support.tracking import number_of, record
 
@@ -171,6 +171,10 @@ def bought_ms(label: ShippingLabel) -> int:
     return round(label.created_at.timestamp() * 1000)
 
 
+def untold(label: ShippingLabel) -> dict[str, Any]:
+    return UNTOLD | {"carrierCode": "alpha", "createdAt": bought_ms(label)}
+
+
 def test_a_cancellation_that_the_carrier_refuses_leaves_the_parcel_as_it_was(buyer: Caller, sandbox: Sandbox) -> None:
     label = bought(buyer)
     before = buyer.look_up(label.tracking_number).json()
@@ -242,8 +246,7 @@ def test_imports_that_each_name_a_number_of_a_label_divide_it(
 def test_a_number_that_the_shop_moves_in_two_imports_is_on_one_parcel(order: tuple[str, str], buyer: Caller) -> None:
     label = bought(buyer)
     number = label.tracking_number
-    facts: dict[str, Any] = {"carrierCode": "alpha", "events": [], "carrierLastStatus": None, "lastStatus": None}
-    facts["createdAt"] = bought_ms(label)
+    facts = untold(label)
     import_parcel(buyer.shop, id="P1", trackingId="N1", trackingNumbers=["N1"], **facts)
     import_parcel(buyer.shop, id="P2", trackingId="N2", trackingNumbers=["N2", number], **facts)
     hear(label, reported(label, S.IN_TRANSIT), parcel="P2")
@@ -330,8 +333,7 @@ def test_a_cancelled_number_that_an_import_names_afterwards_holds_nothing_back(
 ) -> None:
     cancelled, label = bought(buyer), bought(buyer)
     hear(cancelled, reported(cancelled, S.FULFILLED, "DC", minutes=9))
-    facts: dict[str, Any] = {"carrierCode": "alpha", "events": [], "carrierLastStatus": None, "lastStatus": None}
-    facts |= {"id": "P1", "createdAt": round(label.created_at.timestamp() * 1000)}
+    facts = {"id": "P1"} | untold(label)
     numbers = [label.tracking_number, cancelled.tracking_number]
     if was_imported:
         import_parcel(buyer.shop, trackingId=numbers[1], **facts)
@@ -347,8 +349,7 @@ def test_a_cancelled_number_that_an_import_names_afterwards_holds_nothing_back(
 
 def test_a_cancelled_number_holds_back_none_of_the_parcels_that_name_it(buyer: Caller) -> None:
     label = bought(buyer)
-    facts: dict[str, Any] = {"carrierCode": "alpha", "events": [], "carrierLastStatus": None, "lastStatus": None}
-    facts["createdAt"] = round(label.created_at.timestamp() * 1000)
+    facts = untold(label)
     for name in ("P1", "P2"):
         import_parcel(buyer.shop, id=name, trackingId=name, trackingNumbers=[name, label.tracking_number], **facts)
         hear(label, reported(label, S.FULFILLED, "DC", minutes=9), parcel=name)
@@ -448,8 +449,7 @@ def test_a_label_bought_during_an_import_of_its_number_is_that_parcel(transactio
 @pytest.mark.real_services
 def test_numbers_that_an_import_moves_while_their_label_is_cancelled_hold_nothing_back(buyer: Caller) -> None:
     label = bought(buyer, parcels=weighing(1, 2))
-    facts: dict[str, Any] = {"carrierCode": "alpha", "events": [], "carrierLastStatus": None, "lastStatus": None}
-    facts |= {"id": "P1", "trackingId": "N9", "createdAt": round(label.created_at.timestamp() * 1000)}
+    facts = {"id": "P1", "trackingId": "N9"} | untold(label)
     import_parcel(buyer.shop, **facts)
     hear(label, reported(label, S.DELIVERED, "D", number="N9"), parcel="P1")
     begun = cancelling.begin(label)

@@ -1,13 +1,12 @@
 """``recover`` makes again what a restored database lost: rows, keys and parcels, and nothing is bought twice."""
 
 import os
-from io import StringIO
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import transaction
 from pytest_django.fixtures import Settings
 
@@ -29,6 +28,7 @@ from tests.labels.interruptions import BETA, KEY, WAIT_S, assert_bought, buy_con
 from tests.labels.orders import PRODUCT, RECIPIENT, order, post, weighing
 from tests.labels.test_storage_check import check
 from tests.labels.urls import fetch
+from tests.shops.commands import call
 from tests.support.api import Caller
 from tests.support.audit import changes
 from tests.support.paths import SHIPMENTS
@@ -38,9 +38,7 @@ BODIES = [*map(order, PRODUCT.values()), order(parcels=weighing(1, 2))]
 
 
 def recover(*arguments: str) -> list[str]:
-    out = StringIO()
-    call_command("recover", *arguments, stdout=out)
-    return out.getvalue().splitlines()
+    return call("recover", *arguments)[0].splitlines()
 
 
 def values(model: Any = ShippingLabel) -> list[dict[str, Any]]:
@@ -235,7 +233,7 @@ def test_what_is_bought_after_the_control_is_left(buyer: Caller) -> None:
 def test_an_erased_customer_does_not_come_back_with_the_label(buyer: Caller) -> None:
     restore = moment()
     post(buyer, order(), key=KEY)
-    call_command("erase_customer", buyer.shop.id, RECIPIENT["email"], stdout=StringIO())
+    call("erase_customer", buyer.shop.id, RECIPIENT["email"])
     restore()
     assert recover() == ["1 labels put back: label_generated", "0 labels reconciled"]
     assert (row().recipient["lastName"], row().idempotency_key) == ("", KEY)
@@ -249,7 +247,7 @@ def test_a_key_is_again_that_of_the_later_purchase(buyer: Caller, sandbox: Sandb
     buy_control(buyer)
     reconcile()
     bought = post(buyer, order(), key=KEY).json()["id"]
-    call_command("erase_customer", buyer.shop.id, RECIPIENT["email"], stdout=StringIO())  # receipts, the newest first
+    call("erase_customer", buyer.shop.id, RECIPIENT["email"])  # receipts, the newest first
     calls = sandbox.calls()
     restore()
     recover()
@@ -260,10 +258,10 @@ def test_a_key_is_again_that_of_the_later_purchase(buyer: Caller, sandbox: Sandb
 def test_receipts_go_with_the_addresses(buyer: Caller, settings: Settings, folder: Path) -> None:
     post(buyer, order())
     settings.KEEP_LABEL_ADDRESSES_DAYS = 40
-    call_command("apply_retention", stdout=StringIO())
+    call("apply_retention")
     os.utime(folder / receipts.name(row().id), (1e9, 1e9))
     settings.KEEP_LABEL_ADDRESSES_DAYS = 1
-    call_command("apply_retention", stdout=StringIO())
+    call("apply_retention")
     assert not storage.is_stored(receipts.name(row().id))
 
 
@@ -275,7 +273,7 @@ def test_a_receipt_written_long_after_the_purchase_loses_the_addresses_with_the_
     pass_time(2 * 24 * WAIT_S)
     cancelling.cancel(row())
     settings.KEEP_LABEL_ADDRESSES_DAYS = 1
-    call_command("apply_retention", stdout=StringIO())
+    call("apply_retention")
     kept = receipts.read(row().id)
     assert kept
     assert (kept.state, kept.recipient["lastName"], kept.reference) == (LabelState.CANCELLED, "", "")
@@ -295,7 +293,7 @@ def test_an_erasure_during_a_question_about_a_failed_label_leaves_nobody_in_its_
     pass_time(WAIT_S + 200)
 
     def cancel(*_: object) -> NoReturn:
-        call_command("erase_customer", buyer.shop.id, RECIPIENT["email"], stdout=StringIO())
+        call("erase_customer", buyer.shop.id, RECIPIENT["email"])
         raise CancellationRefused("alpha", "taken in charge")
 
     with monkeypatch.context() as patch:

@@ -2,7 +2,6 @@
 
 import signal
 from datetime import timedelta
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from tests.labels.conftest import Sandbox, row
 from tests.labels.factories import PDF, LabelFactory
 from tests.labels.orders import RECIPIENT, SENDER, order, post
 from tests.labels.urls import fetch
+from tests.shops.commands import call
 from tests.support.api import Caller, assert_error, client
 from tests.support.factories import AccessTokenFactory
 from tests.support.paths import SHIPMENTS
@@ -44,10 +44,9 @@ NOTHING = [
 
 
 def run(*arguments: str) -> list[str]:
-    out, err = StringIO(), StringIO()
-    call_command("apply_retention", *arguments, stdout=out, stderr=err)
-    assert err.getvalue() == ""
-    return out.getvalue().splitlines()
+    out, err = call("apply_retention", *arguments)
+    assert err == ""
+    return out.splitlines()
 
 
 def rows() -> list[dict[str, Any]]:

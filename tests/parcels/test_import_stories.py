@@ -18,7 +18,7 @@ from parcels.personal_data.erasure import erase
 from parcels.tracking.timeline import recompute
 from shops.webhooks.models import WebhookEvent
 from tests.support.api import Caller
-from tests.support.factories import ParcelLineFactory, import_lines, import_parcel
+from tests.support.factories import UNTOLD, ParcelLineFactory, import_lines, import_parcel
 from tests.support.sql import WAITING, value
 from tests.support.threads import Threads
 from tests.support.tracking import number_of, record
@@ -279,8 +279,7 @@ def test_a_number_that_an_import_lays_on_another_parcel_has_there_what_the_carri
     is_new: bool, ids: tuple[str, str], own: Caller
 ) -> None:
     one, other = ids
-    facts: dict[str, Any] = {"lastStatus": None, "lastStatusUpdatedAt": None, "carrierLastStatus": None, "events": []}
-    both = {"id": one, "trackingId": "N1", "trackingNumbers": ["N1", "N2"], "carrierCode": "alpha"} | facts
+    both = {"id": one, "trackingId": "N1", "trackingNumbers": ["N1", "N2"], "carrierCode": "alpha"} | UNTOLD
     import_parcel(own.shop, **both)
     if not is_new:
         import_parcel(own.shop, **both | {"id": other, "trackingId": "N3", "trackingNumbers": ["N3"]})
@@ -298,9 +297,8 @@ def test_a_number_that_an_import_lays_on_another_parcel_has_there_what_the_carri
 def test_a_number_of_another_carrier_has_nothing_of_what_was_told_before(own: Caller) -> None:
     imported(own, None, None, trackingNumbers=["N1", "N2"], carrierCode="alpha")
     hear(S.DELIVERED, 2, code="D", number="N2")
-    facts: dict[str, Any] = {"lastStatus": None, "lastStatusUpdatedAt": None, "carrierLastStatus": None, "events": []}
-    one = ParcelLineFactory(id="P1", trackingId="N1", trackingNumbers=["N1"], carrierCode="alpha", **facts)
-    other = ParcelLineFactory(id="P2", trackingId="N2", trackingNumbers=["N2"], carrierCode="beta", **facts)
+    one = ParcelLineFactory(id="P1", trackingId="N1", trackingNumbers=["N1"], carrierCode="alpha", **UNTOLD)
+    other = ParcelLineFactory(id="P2", trackingId="N2", trackingNumbers=["N2"], carrierCode="beta", **UNTOLD)
     import_lines(own.shop, [orjson.dumps(one), orjson.dumps(other)])
     assert own.look_up("N2").json()["events"] == []
 
@@ -379,9 +377,8 @@ def test_each_number_of_a_cancelled_label_holds_nothing_back_on_the_parcels_that
 def test_a_cancelled_number_that_an_import_moves_to_another_parcel_holds_nothing_back_there(own: Caller) -> None:
     imported(own, None, None, trackingNumbers=["N1", "N2"], carrierCode="alpha")
     TrackingNumber.objects.filter(number="N2").update(state=NumberState.CANCELLED, label="a label")
-    facts: dict[str, Any] = {"lastStatus": None, "lastStatusUpdatedAt": None, "carrierLastStatus": None, "events": []}
-    one = ParcelLineFactory(id="P1", trackingId="N1", trackingNumbers=["N1"], carrierCode="alpha", **facts)
-    other = ParcelLineFactory(id="P2", trackingId="N3", trackingNumbers=["N3", "N2"], carrierCode="alpha", **facts)
+    one = ParcelLineFactory(id="P1", trackingId="N1", trackingNumbers=["N1"], carrierCode="alpha", **UNTOLD)
+    other = ParcelLineFactory(id="P2", trackingId="N3", trackingNumbers=["N3", "N2"], carrierCode="alpha", **UNTOLD)
     import_lines(own.shop, [orjson.dumps(one), orjson.dumps(other)])
     hear(S.DELIVERED, 2, code="D", parcel="P2", number="N3")
     hear(S.FULFILLED, 3, code="DC", parcel="P2", number="N2")

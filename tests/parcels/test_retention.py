@@ -1,12 +1,10 @@
 """Retention of parcels: old ones without recent updates are removed, in batches that wait for no lock."""
 
 from datetime import UTC, datetime, timedelta
-from io import StringIO
 from threading import Event
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -14,6 +12,7 @@ from pytest_django.fixtures import Settings
 
 from parcels.models import Parcel, TrackingNumber, UnlistedEventCode
 from parcels.personal_data.retention import remove_parcels
+from tests.shops.commands import call
 from tests.support.api import Caller
 from tests.support.factories import import_parcel, ms_ago
 from tests.support.threads import Threads, in_threads
@@ -26,10 +25,9 @@ def parcel_of(days: float, caller: Caller, **fields: Any) -> dict[str, Any]:
 
 
 def run(*arguments: str) -> str:
-    out, err = StringIO(), StringIO()
-    call_command("apply_retention", *arguments, stdout=out, stderr=err)
-    assert err.getvalue() == ""
-    return out.getvalue().splitlines()[0]
+    out, err = call("apply_retention", *arguments)
+    assert err == ""
+    return out.splitlines()[0]
 
 
 def test_parcels_are_kept_for_ever_unless_a_setting_says_otherwise(own: Caller) -> None:

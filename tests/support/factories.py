@@ -158,6 +158,9 @@ def import_lines(
     return ParcelImport(shop_id=shop.id, report=report, is_strict=is_strict).run(enumerate(lines, 1))
 
 
+UNTOLD: Json = {"lastStatus": None, "lastStatusUpdatedAt": None, "carrierLastStatus": None, "events": []}
+
+
 def import_parcel(shop: Shop, **fields: Any) -> Json:
     """Import one parcel; return it as the API should answer it (but for the order of several events)."""
     line: Json = ParcelLineFactory(**fields)
