@@ -191,31 +191,20 @@ def during_the_call(carrier_code: str, do: Callable[[], Any], monkeypatch: pytes
 
 @pytest.mark.real_services
 @pytest.mark.parametrize("by", [-TWENTY_MINUTES, TWENTY_MINUTES])
-def test_a_purchase_on_a_host_that_is_off_is_left_to_it(
-    by: timedelta, buyer: Caller, sandbox: Sandbox, skew: Skew, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("which", ["that buys", "that reconciles"])
+def test_where_a_host_is_off_a_purchase_is_left_to_its_own(
+    which: str, by: timedelta, buyer: Caller, sandbox: Sandbox, skew: Skew, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    here, elsewhere = (by, timedelta()) if which == "that buys" else (timedelta(), by)
+    if elsewhere:
+        monkeypatch.setattr(clock, "MAX_OFFSET_S", float("inf"))
+
     def reconcile_on_another_host() -> Any:
-        skew(timedelta())
+        skew(elsewhere)
         return reconcile()
 
     seen = during_the_call("alpha", reconcile_on_another_host, monkeypatch)
-    skew(by)
-    assert post(buyer, order(), key=KEY).status_code == 201
-    assert (seen, sandbox.questions(), len(sandbox.made())) == ([{}], 0, 1)
-
-
-@pytest.mark.real_services
-@pytest.mark.parametrize("by", [-TWENTY_MINUTES, TWENTY_MINUTES])
-def test_a_host_that_is_off_goes_by_the_databases_leases(
-    by: timedelta, buyer: Caller, sandbox: Sandbox, skew: Skew, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(clock, "MAX_OFFSET_S", float("inf"))
-
-    def reconcile_on_a_host_that_is_off() -> Any:
-        skew(by)
-        return reconcile()
-
-    seen = during_the_call("alpha", reconcile_on_a_host_that_is_off, monkeypatch)
+    skew(here)
     assert post(buyer, order(), key=KEY).status_code == 201
     assert (seen, sandbox.questions(), len(sandbox.made())) == ([{}], 0, 1)
 
