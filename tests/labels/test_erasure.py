@@ -31,6 +31,7 @@ from tests.labels.gates import DEADLINE_S, during
 from tests.labels.orders import RECIPIENT, SENDER, order, post
 from tests.shops.commands import call, run_here
 from tests.support.api import Caller
+from tests.support.cases import in_one_test
 from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, import_parcel
 from tests.support.paths import SHIPMENTS
 from tests.support.sql import execute, use_indexes
@@ -167,7 +168,7 @@ def test_an_address_with_other_letters_is_found_as_it_is(address: str, own: Call
     assert run("own", address)[0] == "1 parcel"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "another",
     ["xcanary.person@example.com", "canary.person@example.com.br", "canary_person@example.com", "canary%", "", None],
 )

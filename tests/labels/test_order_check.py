@@ -96,8 +96,8 @@ def test_each_field_that_the_carrier_can_not_print_is_a_problem(
     assert sorted(found) == sorted((field, f"{field}: {problem}.") for field in fields)
 
 
-@pytest.mark.parametrize(
-    ("product_code", "changes", "fields"),
+@in_one_test(
+    "product_code, changes, fields",
     [
         ("alpha-13", {"parcels": TWO_OF_OTHERS}, "parcels[0].reference parcels[1].reference"),
         ("relais", {"parcels": TWO_OF_OTHERS}, "parcels[0].reference parcels[1].reference"),
@@ -117,13 +117,13 @@ def test_each_field_that_the_carrier_can_not_print_is_a_problem(
     ],
 )
 def test_all_that_can_not_be_sent_is_named_at_once(
-    product_code: str, changes: Json, fields: str, buyer: Caller, sandbox: Sandbox
+    product_code: str, changes: Json, fields: str, asker: Caller, sandbox: Sandbox
 ) -> None:
     CarrierContract.objects.update(customs_description="", customs_value_eur=None, customs_hs_code="")
     body = order(product_code, **({"parcels": weighing(1, 1)} | changes))
-    problems = check(buyer, body)["problems"]
+    problems = check(asker, body)["problems"]
     assert sorted(each["field"] for each in problems) == sorted(fields.split())
-    bought = post(buyer, body)
+    bought = post(asker, body)
     assert (bought.status_code, sandbox.calls()) == (400, 0)
     message = f" {bought.json()['message']}"
     assert [message.count(f" {field}: ") for field in fields.split()] == [1] * len(problems)

@@ -4,11 +4,11 @@ from urllib.parse import quote
 
 import pytest
 
-from labels.models import LabelState, ShippingLabel
-from tests.labels.conftest import row
-from tests.labels.factories import ContractFactory
+from labels.models import LabelState
+from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.orders import PRODUCT, order, post, weighing
 from tests.support.api import Caller, Clock, assert_error, client, without_timestamp
+from tests.support.cases import in_one_test
 from tests.support.paths import SHIPMENTS
 
 ABSENT = "0000000000ABCDE"
@@ -45,13 +45,11 @@ def test_a_foreign_and_a_missing_label_cannot_be_told_apart(buyer: Caller, other
     assert told[0] == told[1]
 
 
-@pytest.mark.parametrize("state", [state for state in LabelState if state != LabelState.GENERATED])
-def test_a_label_that_is_not_generated_does_not_exist_for_the_api(state: LabelState, buyer: Caller) -> None:
-    post(buyer, order())
-    ShippingLabel.objects.update(state=state, pdf=b"%PDF-")
-    response = buyer.get(path(row().id))
+@in_one_test("state", [state for state in LabelState if state != LabelState.GENERATED])
+def test_a_label_that_is_not_generated_does_not_exist_for_the_api(state: LabelState, own: Caller) -> None:
+    response = own.get(path(LabelFactory(shop=own.shop, state=state, pdf=b"%PDF-").id))
     assert_error(response, 404, MESSAGE)
-    assert without_timestamp(response) == without_timestamp(buyer.get(path(ABSENT)))
+    assert without_timestamp(response) == without_timestamp(own.get(path(ABSENT)))
 
 
 ODD = [

@@ -24,6 +24,7 @@ from tests.labels.factories import LabelFactory
 from tests.labels.interruptions import pass_time
 from tests.labels.orders import PRODUCT, order, post, weighing
 from tests.support.api import Caller, Response, client
+from tests.support.cases import in_one_test
 from tests.support.paths import SHIPMENTS
 
 
@@ -65,7 +66,7 @@ def assert_private_pdf(answer: Response, label: ShippingLabel) -> None:
     assert answer.headers["Content-Security-Policy"] == "sandbox"
 
 
-@pytest.mark.parametrize("state", ["purchasing", "failed", "incomplete", "unknown"])
+@in_one_test("state", ["purchasing", "failed", "incomplete", "unknown"])
 def test_a_label_without_a_pdf_offers_none(staff: Client, shop: Shop, state: str) -> None:
     label = LabelFactory(shop=shop, state=state)
     assert "/pdf/" not in page_of(staff, label)
