@@ -212,6 +212,11 @@ class PurchasedLabel:
 NOTHING_MADE: Final = PurchasedLabel()
 
 
+def form_of(tracking_number: str) -> str:
+    """Return the name of the PDF with a parcel's customs form."""
+    return f"{tracking_number}-customs-form"
+
+
 @dataclass(frozen=True)
 class DepositSlip:
     """A list of parcels that the carrier takes over together: its number, when it was published, and its PDF."""

@@ -12,11 +12,10 @@ from carriers.beta.refusals import refusal_of
 from carriers.errors import CarrierError, CredentialsRejected, Rejected, RequestRejected
 from carriers.http import multipart
 from carriers.http.transport import Answer, UnreadableError
-from carriers.shipment import PurchasedLabel
+from carriers.shipment import PurchasedLabel, form_of
 from carriers.text import BLANKS, clean_number
 
 INFOS: Final = "jsonInfos"  # the id of the part with the JSON
-FORM: Final = "-customs-form"  # of a PDF's name, behind the parcel's number
 ANSWER_BLOCKS: Final = ("labelV2Response", "labelV31Response", "labelResponse")  # 2.0, 3.1, and before them
 OK: Final = 200
 FIRST_ERROR_STATUS: Final = 400
@@ -55,7 +54,7 @@ def read_parcel(answer: Answer, *, index: int, others: tuple[str, ...] = ()) -> 
     if errors and not (number or label):
         raise error_of(errors, answer, index=index)
     name = number if number not in ("", *others) else f"parcel-{index + 1}"
-    pdfs = {name: label, f"{name}{FORM}": _pdf(parts, "cn23")}
+    pdfs = {name: label, form_of(name): _pdf(parts, "cn23")}
     came = {name: content for name, content in pdfs.items() if content}
     parcel = PurchasedLabel((number,) if number else (), came, warnings)
     if errors or answer.status != OK or not number:
@@ -74,7 +73,7 @@ def joined(parcels: Sequence[PurchasedLabel]) -> PurchasedLabel:
     pdfs = [pdf for parcel in parcels for pdf in parcel.pdfs.items()]
     return PurchasedLabel(
         tuple(number for parcel in parcels for number in parcel.tracking_numbers),
-        dict(sorted(pdfs, key=lambda pdf: pdf[0].endswith(FORM))),
+        dict(sorted(pdfs, key=lambda pdf: pdf[0].endswith(form_of("")))),
         tuple(dict.fromkeys(warning for parcel in parcels for warning in parcel.warnings)),
     )
 

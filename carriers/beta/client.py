@@ -15,25 +15,19 @@ from cachetools import TTLCache, cachedmethod
 from carriers.base import Carrier
 from carriers.beta import account, contract_checks, deposit_slips, points
 from carriers.beta import messages as beta_message
-from carriers.beta.answers import FORM, joined, read_check, read_parcel
+from carriers.beta.answers import joined, read_check, read_parcel
 from carriers.beta.customs import printed_goods
 from carriers.beta.parties import CARRIER, SHAPE, check_credentials, sender
 from carriers.client import Service
 from carriers.customs import items_by_parcel
-from carriers.errors import (
-    CarrierError,
-    CarrierUnavailable,
-    CredentialsRejected,
-    PickupPointRejected,
-    Rejected,
-)
+from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, PickupPointRejected, Rejected
 from carriers.http.connections import Deadline
 from carriers.http.transport import Answer, Request
 from carriers.itinerary import shipping_day
 from carriers.pickup_points import DAY_S, PointQuery
 from carriers.products import MAINLAND
 from carriers.redaction import Redactor
-from carriers.shipment import Credentials, DepositSlip, PickupPoint, PurchasedLabel, Shipment
+from carriers.shipment import Credentials, DepositSlip, PickupPoint, PurchasedLabel, Shipment, form_of
 from carriers.trials import Finding, Terms
 
 VERDICT_S: Final = 300
@@ -85,20 +79,20 @@ class Beta(Carrier):
     def _buy(self, message: Bodies, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PurchasedLabel:
         """Buy a label, parcel by parcel."""
         made: list[PurchasedLabel] = []
+        numbers: tuple[str, ...] = ()
         for index, body in enumerate(message):
             own = deadline.at_most(self._timeout_s)
-            numbers = joined(made).tracking_numbers
             links = beta_message.links(shipment, index + 1, numbers)
             linked = beta_message.message(body, shipment, credentials, links)
             request = beta_message.request(self._endpoint.url, beta_message.PURCHASE, linked, credentials, shipment)
             try:
                 made.append(self._exchange(request, own, partial(read_parcel, index=index, others=numbers)))
+                numbers += made[-1].tracking_numbers
             except CarrierError as error:
                 error.made = joined([*made, error.made])
                 raise
-        is_declared = any("customsDeclarations" in body["letter"] for body in message)
-        label = joined(made)
-        is_form_missing = is_declared and any(number + FORM not in label.pdfs for number in label.tracking_numbers)
+        label, is_declared = joined(made), any("customsDeclarations" in body["letter"] for body in message)
+        is_form_missing = is_declared and any(form_of(number) not in label.pdfs for number in numbers)
         return replace(label, is_customs_form_missing=is_form_missing)
 
     def _try_at_carrier(

@@ -6,12 +6,13 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from django.db.models.functions import Substr
 
-from carriers import pdf
+from carriers import pdf, shipment
 from labels.models import LabelState, ShippingLabel
 
 # Some dozens of pages take half a second; after it the reconciliation tries again.
 MERGING_TIMEOUT_S = 15.0
 ZIP = b"PK"
+form_of = shipment.form_of
 
 
 def packed(pdfs: Mapping[str, bytes]) -> bytes:
@@ -52,11 +53,6 @@ def of_parcels(content: bytes, numbers: list[str]) -> dict[str, bytes]:
     if not found.keys() >= set(numbers):
         return {}
     return {name: found[name] for name in [*numbers, *map(form_of, numbers)] if name in found}
-
-
-def form_of(number: str) -> str:
-    """Return the name of a parcel's customs form."""
-    return f"{number}-customs-form"
 
 
 def are_kept(label: ShippingLabel) -> bool:
