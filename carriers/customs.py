@@ -19,13 +19,9 @@ CENT: Final = Decimal("0.01")
 
 # Places of customs-free countries that lie outside the customs union, by their postal codes: the Canaries, Ceuta and
 # Melilla; Livigno and Campione; Helgoland and Büsingen; Åland; Mount Athos.
-_OUTSIDE_THE_UNION: Final = {
-    "ES": re.compile(r"(35|38|51|52)[0-9]{3}"),
-    "IT": re.compile(r"23041|23030|22061|22060"),
-    "DE": re.compile(r"27498|78266"),
-    "FI": re.compile(r"22[0-9]{3}"),
-    "GR": re.compile(r"63086|63087"),
-}
+_OUTSIDE_THE_UNION: Final = re.compile(
+    r"ES(35|38|51|52)[0-9]{3}|IT(23041|23030|22061|22060)|DE(27498|78266)|FI22[0-9]{3}|GR(63086|63087)"
+)
 
 Goods = list[tuple[CustomsItem, ...]]  # by parcel
 
@@ -37,9 +33,8 @@ def needs_customs(sender: Party, recipient: Party) -> bool:
 
 def is_in_union(party: Party) -> bool:
     """Return true for a place in the customs union, by its postal code as it is printed."""
-    outside = _OUTSIDE_THE_UNION.get(party.country_code)
-    is_outside = outside is not None and outside.fullmatch(to_ascii(party.zip_code).replace(" ", "")) is not None
-    return party.country_code in CUSTOMS_FREE and not is_outside
+    place = party.country_code + to_ascii(party.zip_code).replace(" ", "")
+    return party.country_code in CUSTOMS_FREE and not _OUTSIDE_THE_UNION.fullmatch(place)
 
 
 def customs_of(carrier: str, shipment: Shipment) -> Customs | None:
@@ -72,6 +67,7 @@ def items_by_parcel(carrier: str, shipment: Shipment, customs: Customs) -> Goods
 
     Items that name no parcel are laid so that each parcel has room for its pieces and none is left without.
     """
+    customs = _with_origins(customs, shipment.sender)
     goods = _given(carrier, shipment, customs)
     if goods is None:
         goods = _laid(shipment, customs.items)
@@ -81,7 +77,7 @@ def items_by_parcel(carrier: str, shipment: Shipment, customs: Customs) -> Goods
         for rank, (items, package) in enumerate(zip(goods, shipment.packages, strict=True)):
             if _weight_kg(items) > package.weight_kg:
                 raise RequestRejected(carrier, f"are heavier than parcels[{rank}], which holds them", field=FIELD)
-    return _with_origins(goods, shipment.sender)
+    return goods
 
 
 def shares_by_parcel(carrier: str, shipment: Shipment, customs: Customs) -> Goods:
@@ -89,8 +85,14 @@ def shares_by_parcel(carrier: str, shipment: Shipment, customs: Customs) -> Good
 
     Items that can't be laid are declared with every parcel, with a share of their value by the parcel's weight.
     """
-    goods = _given(carrier, shipment, customs) or _laid(shipment, customs.items) or _shared(shipment, customs.items)
-    return _with_origins(goods, shipment.sender)
+    customs = _with_origins(customs, shipment.sender)
+    return _given(carrier, shipment, customs) or _laid(shipment, customs.items) or _shared(shipment, customs.items)
+
+
+def _with_origins(customs: Customs, sender: Party) -> Customs:
+    home = sender.country_code
+    items = (replace(item, origin_country_code=item.origin_country_code or home) for item in customs.items)
+    return replace(customs, items=tuple(items))
 
 
 def value_eur(items: tuple[CustomsItem, ...]) -> Decimal:
@@ -152,13 +154,3 @@ def _shared(shipment: Shipment, items: Sequence[CustomsItem]) -> Goods:
         goods.append(tuple(replace(item, quantity=1, unit_value_eur=eur, weight_kg=None) for item, eur in pieces))
         declared_eur = values
     return goods
-
-
-def _with_origins(goods: Goods, sender: Party) -> Goods:
-    return [
-        tuple(
-            item if item.origin_country_code else replace(item, origin_country_code=sender.country_code)
-            for item in items
-        )
-        for items in goods
-    ]

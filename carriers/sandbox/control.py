@@ -24,7 +24,7 @@ def answer_control(state: State, request: Request) -> Response:
     if handler is None:
         return json_response({"error": "no such endpoint; GET / lists them"}, 404)
     try:
-        return handler(state, request)
+        return handler(state, request) or json_response({})
     except MalformedError as error:
         return json_response({"error": str(error)}, error.status)
 
@@ -51,16 +51,6 @@ def _answer_points(_: State, request: Request) -> Response:
     filters = {name: request.query[name] for name in ("carrier", "country", "status") if name in request.query}
     rows = (point.as_json() for point in POINTS)
     return json_response([row for row in rows if filters.items() <= row.items()])
-
-
-def _collect(state: State, request: Request) -> Response:
-    state.ledger.collected.add(_parcel_of(state, request, ["alpha"])[1].key)
-    return json_response({})
-
-
-def _done(act: Callable[[], None]) -> Response:
-    act()
-    return json_response({})
 
 
 def _arm(state: State, request: Request) -> Response:
@@ -142,19 +132,21 @@ def _foreign(state: State, item: Any) -> Purchase:
     return Purchase(carrier=carrier, tracking_number=number, journey=_journey({"journey": HOME} | given), **times)
 
 
-_HANDLERS: dict[tuple[str, str], Callable[[State, Request], Response]] = {
+_HANDLERS: dict[tuple[str, str], Callable[[State, Request], Response | None]] = {
     ("GET", "/ledger"): lambda state, request: json_response(_rows(state, request)),
     ("GET", "/ledger/count"): lambda state, request: json_response({"count": len(_rows(state, request))}),
     ("GET", "/ledger/parcel"): _answer_parcel,
     ("GET", "/points"): _answer_points,
-    ("POST", "/control/collect"): _collect,
+    ("POST", "/control/collect"): lambda state, request: state.ledger.collected.add(
+        _parcel_of(state, request, ["alpha"])[1].key
+    ),
     ("POST", "/control/journey"): _change,
     ("POST", "/control/advance"): _change,
     ("POST", "/control/parcel"): _enter,
     ("GET", "/control/requests"): lambda state, _: json_response(state.counts()),
     ("GET", "/control/faults"): lambda state, _: json_response(state.faults.armed()),
     ("POST", "/control/faults"): _arm,
-    ("DELETE", "/control/faults"): lambda state, _: _done(state.faults.clear),
-    ("POST", "/control/reset"): lambda state, _: _done(state.reset),
+    ("DELETE", "/control/faults"): lambda state, _: state.faults.clear(),
+    ("POST", "/control/reset"): lambda state, _: state.reset(),
 }
 CONTROL_PATHS = {path for _, path in _HANDLERS}

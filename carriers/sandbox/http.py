@@ -32,6 +32,12 @@ class Request:
         """The last part of the path, of beta's services."""
         return self.path.rpartition("/")[2]
 
+    def is_of_type(self, media_type: str) -> bool:
+        """Return whether the body is declared to be of this type, and of no charset but UTF-8."""
+        headers = MimeHeaders()
+        headers["content-type"] = self.headers.get("content-type", "")
+        return headers.get_content_type() == media_type and headers.get_content_charset("utf-8") == "utf-8"
+
 
 def whole(response: "Response", connection: socket.socket, _: Wait) -> None:
     """Send all at once: head and body apart would wait for each other's acknowledgement."""
@@ -79,9 +85,7 @@ class MalformedError(Exception):
 
 def read_request(request: Request, shape: Json) -> Json:
     """Return a body of this shape with every block present and every null left out."""
-    headers = MimeHeaders()
-    headers["content-type"] = request.headers.get("content-type", "")
-    if headers.get_content_type() != "application/json" or headers.get_content_charset("utf-8") != "utf-8":
+    if not request.is_of_type("application/json"):
         raise MalformedError("the content type is application/json, in UTF-8")
     try:
         body = json.loads(request.body.decode(), parse_float=Decimal, parse_constant=_refuse_constant)

@@ -5,6 +5,7 @@ import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 
+from carriers.sandbox.faults import NO_FAULT, Fault
 from carriers.sandbox.journeys import REAL_TIME, UNSENT
 from carriers.sandbox.parcel import Change, Key, Parcel, Purchase, Way, journey_of, purchase_of
 
@@ -30,20 +31,21 @@ class Ledger:
             self.cancelled: set[Key] = set()
             self.collected: set[Key] = set()  # which the carrier has taken in charge
 
-    def record(
-        self, parcels: Sequence[Parcel], account: str, findable_after_s: float = 0, *, is_label_lost: bool = False
-    ) -> None:
+    def record(self, parcels: Sequence[Parcel], account: str, fault: Fault = NO_FAULT) -> None:
         """Enter the parcels of one call; nobody can hand in a parcel whose label was lost."""
         now = time.time()
-        times = {"made_at_s": now, "findable_at_s": now + findable_after_s, "pace": self.pace}
+        findable_at_s = now + (fault.delay_s if fault.name in ("late", "young") else 0)
+        times = {"made_at_s": now, "findable_at_s": findable_at_s, "pace": self.pace}
         with self._lock:
             for parcel in parcels:
-                journey = UNSENT if is_label_lost else journey_of(parcel.label)
+                journey = UNSENT if fault.loses_label else journey_of(parcel.label)
                 purchase = purchase_of(parcel, account=account, journey=journey, **times)
                 self._purchases.append(purchase)
                 self._by_reference[purchase.reference].append(purchase)
                 self._by_number[purchase.key] = purchase
                 self._parcels[purchase.key] = parcel
+                if fault.name == "collected":
+                    self.collected.add(purchase.key)
                 if len(self._parcels) > PARCELS_KEPT:
                     self._parcels.popitem(last=False)
 

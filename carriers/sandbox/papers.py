@@ -55,12 +55,7 @@ class Page:
         for rank, line in enumerate(filter(None, lines)):
             self.text((top[0], top[1] - rank * font[1] * 1.2 / mm), line, font, width)
 
-    def turn(self) -> None:
-        """End this page and begin the next."""
-        self.canvas.showPage()
-
     def finished(self) -> bytes:
-        """Return the PDF; the page that was turned last is its last."""
         self.canvas.save()
         return self._content.getvalue()
 
@@ -107,7 +102,7 @@ def label_pdf(*labels: Label) -> bytes:
         if is_a4:
             page.canvas.translate(10 * mm, A4[1] - (HEIGHT_MM + 10) * mm)  # the label's corner, in the sheet
         _draw(page, label)
-        page.turn()
+        page.canvas.showPage()
     return page.finished()
 
 
@@ -161,5 +156,5 @@ def customs_form_pdf(label: Label, form: CustomsForm) -> bytes:
         page.lines((20, 200), form.facts, (REGULAR, 10), 170)
         page.lines((20, 150), ["CONTENTS", *form.articles], (REGULAR, 10), 170)
         page.text((20, 30), NOTICE, (BOLD, 14))
-        page.turn()
+        page.canvas.showPage()
     return page.finished()

@@ -3,14 +3,13 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from carriers.sandbox.corruption import close
 from carriers.sandbox.faults import BOTH, Fault, FaultRegistry, Kind, Operation
 from carriers.sandbox.http import Response
 from carriers.sandbox.ledger import Ledger
-from carriers.sandbox.parcel import Parcel
 
 _S10_WEIGHTS = (8, 6, 4, 2, 3, 5, 9, 7)
 Handler = Callable[[Fault], Response]
@@ -95,13 +94,6 @@ class State:
             return close(_NOTHING)
         response = do(fault) if fault.is_made else _NOTHING
         return replace(fault.corrupt(response), delay_s=fault.delay_s) if fault.corrupt else response
-
-    def sell(self, parcels: Sequence[Parcel], account: str, fault: Fault) -> None:
-        is_late = fault.name in ("late", "young")
-        findable_after_s = fault.delay_s if is_late else 0
-        self.ledger.record(parcels, account, findable_after_s, is_label_lost=fault.loses_label)
-        if fault.name == "collected":
-            self.ledger.collected.update((parcel.label.carrier, parcel.number) for parcel in parcels)
 
     def reservation(self) -> str:
         """Hand out alpha's reservation number: 18 digits, a new one each time."""

@@ -41,7 +41,7 @@ def _buy(state: State, message: soap.Message) -> Response:
             )
             for index, number in enumerate(numbers)
         ]
-        state.sell(parcels, shipment.one("headerValue")["accountNumber"], fault)
+        state.ledger.record(parcels, shipment.one("headerValue")["accountNumber"], fault)
         has_label = shipment.one("skybillParamsValue")["withReservation"] == "2"
         results = (_result(parcel.label, fault, has_label=has_label) for parcel in parcels)
         made: soap.Elements = [("resultMultiParcelValue", result) for result in results]

@@ -20,6 +20,7 @@ CHILDREN = {operation: tuple(name.rstrip("?") for name in names) for operation, 
 OPTIONAL = {operation: {name[:-1] for name in names if name.endswith("?")} for operation, names in _NAMES.items()}
 ENVELOPE = "http://schemas.xmlsoap.org/soap/envelope/"
 CONTENT_TYPE = "text/xml; charset=utf-8"
+ET.register_namespace("soap", ENVELOPE)
 
 
 class SoapError(Exception):
@@ -54,7 +55,7 @@ class Message:
 
     namespace: str
     operation: str
-    children: tuple[tuple[str, ET.Element], ...]
+    children: list[tuple[str, ET.Element]]
 
     def fields(self) -> dict[str, str]:
         """Return the texts by name of an operation whose children are exactly its leaves, in their order."""
@@ -69,7 +70,10 @@ def read_message(request: Request, namespace: str, operations: Container[str]) -
     """Read a SOAP request; SoapError when its form differs from the published one in anything."""
     if request.method != "POST":
         raise SoapError("POST is expected")
-    _validate_headers(request)
+    if not request.is_of_type("text/xml"):
+        raise SoapError("The content type is text/xml; charset=utf-8")
+    if request.headers.get("soapaction", "missing").strip('"'):
+        raise SoapError('The header SOAPAction: "" is expected')
     try:
         root = fromstring(request.body, forbid_dtd=True)
     except (ET.ParseError, defusedxml.DefusedXmlException, ValueError):
@@ -78,18 +82,13 @@ def read_message(request: Request, namespace: str, operations: Container[str]) -
     space, name = _split(operation.tag)
     if space != namespace or name not in operations:
         raise SoapError(f"Unexpected wrapper element {operation.tag} found")
-    return Message(space, name, tuple((_local(child), child) for child in operation))
+    return Message(space, name, children_of(operation))
 
 
 def leaf_text(element: ET.Element) -> str:
     if len(element):
         raise SoapError(f"Unmarshalling Error: element {element.tag} holds text only")
     return element.text or ""
-
-
-def fields_of(element: ET.Element, allowed: Container[str]) -> dict[str, str]:
-    """Return a structure's leaves by name; SoapError for a repeated or unknown one."""
-    return leaves([(_local(child), child) for child in element], allowed, element.tag)
 
 
 def leaves(children: Iterable[tuple[str, ET.Element]], allowed: Container[str], parent: str) -> dict[str, str]:
@@ -103,26 +102,11 @@ def leaves(children: Iterable[tuple[str, ET.Element]], allowed: Container[str], 
 
 
 def response(message: Message, result: Elements) -> Response:
-    root, body = _envelope()
-    wrapper = ET.SubElement(body, f"{{{message.namespace}}}{message.operation}Response")
-    _fill(ET.SubElement(wrapper, "return"), result)
-    return _response(root, 200)
+    return _enveloped(f"{{{message.namespace}}}{message.operation}Response", [("return", result)], 200)
 
 
 def fault(text: str, code: str = "soap:Client") -> Response:
-    root, body = _envelope()
-    element = ET.SubElement(body, f"{{{ENVELOPE}}}Fault")
-    _fill(element, [("faultcode", code), ("faultstring", text)])
-    return _response(root, 500)
-
-
-def _validate_headers(request: Request) -> None:
-    media_type, _, parameters = request.headers.get("content-type", "").partition(";")
-    charset = parameters.strip().lower().replace('"', "")
-    if media_type.strip().lower() != "text/xml" or charset not in ("", "charset=utf-8"):
-        raise SoapError("The content type is text/xml; charset=utf-8")
-    if request.headers.get("soapaction", "missing").strip('"'):
-        raise SoapError('The header SOAPAction: "" is expected')
+    return _enveloped(f"{{{ENVELOPE}}}Fault", [("faultcode", code), ("faultstring", text)], 500)
 
 
 def _operation(root: ET.Element) -> ET.Element:
@@ -135,11 +119,13 @@ def _operation(root: ET.Element) -> ET.Element:
     return root[-1][0]
 
 
-def _local(element: ET.Element) -> str:
-    space, name = _split(element.tag)
-    if space:
-        raise SoapError(f"Unmarshalling Error: unexpected element {name}: children carry no namespace")
-    return name
+def children_of(element: ET.Element) -> list[tuple[str, ET.Element]]:
+    """Return the children by name; SoapError for one in a namespace."""
+    for child in element:
+        space, name = _split(child.tag)
+        if space:
+            raise SoapError(f"Unmarshalling Error: unexpected element {name}: children carry no namespace")
+    return [(child.tag, child) for child in element]
 
 
 def _split(tag: str) -> tuple[str, str]:
@@ -147,9 +133,10 @@ def _split(tag: str) -> tuple[str, str]:
     return space, name
 
 
-def _envelope() -> tuple[ET.Element, ET.Element]:
+def _enveloped(tag: str, content: Elements, status: int) -> Response:
     root = ET.Element(f"{{{ENVELOPE}}}Envelope")
-    return root, ET.SubElement(root, f"{{{ENVELOPE}}}Body")
+    _fill(root, [(f"{{{ENVELOPE}}}Body", [(tag, content)])])
+    return Response(status, CONTENT_TYPE, ET.tostring(root, encoding="UTF-8", xml_declaration=True))
 
 
 def _fill(element: ET.Element, content: Tree) -> None:
@@ -158,8 +145,3 @@ def _fill(element: ET.Element, content: Tree) -> None:
         return
     for name, inner in content:
         _fill(ET.SubElement(element, name), inner)
-
-
-def _response(root: ET.Element, status: int) -> Response:
-    ET.register_namespace("soap", ENVELOPE)
-    return Response(status, CONTENT_TYPE, ET.tostring(root, encoding="UTF-8", xml_declaration=True))

@@ -113,7 +113,6 @@ def proof(number: str, delivered: Happening) -> bytes:
     page = Page(A4, f"Proof of delivery {number}")
     lines = [NOTICE, "Preuve de livraison", number, f"{delivered.at:%d/%m/%Y %H:%M}"]
     page.lines((20, 270), lines, (REGULAR, 12), 170)
-    page.turn()
     return page.finished()
 
 

@@ -10,8 +10,9 @@ from carriers.sandbox.alpha.soap import (
     Message,
     RefusalError,
     SoapError,
-    fields_of,
+    children_of,
     leaf_text,
+    leaves,
     require,
     validate,
 )
@@ -57,7 +58,7 @@ def read_shipment(message: Message) -> Shipment:
     top: Fields = {}
     for name, element in message.children:
         if name in structures:
-            structures[name].append(fields_of(element, schemas[name]))
+            structures[name].append(leaves(children_of(element), schemas[name], name))
         else:
             top[name] = leaf_text(element)
     is_ordered = all(

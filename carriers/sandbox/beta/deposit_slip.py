@@ -53,5 +53,4 @@ def _slip(account: str, numbers: list[str]) -> Response:
     page.text((20, 262), f"Account {account}   {len(numbers)} parcels", (REGULAR, 11))
     page.lines((20, 250), numbers, (REGULAR, 10), 170)
     page.text((20, 15), NOTICE, (BOLD, 14))
-    page.turn()
     return answers.multipart(infos, [("deliveryPaper", page.finished())])

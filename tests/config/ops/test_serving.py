@@ -74,7 +74,7 @@ def test_a_purchase_in_flight_at_sigterm_is_finished_and_no_new_one_begins(
     with (
         served(tmp_path / "log", {"LABELS_DIR": str(tmp_path / "labels")} | sandbox.server.urls) as server,
         ThreadPoolExecutor(1) as pool,
-        Gate(monkeypatch, sandbox.server.state, "sell") as gate,
+        Gate(monkeypatch, sandbox.server.state.ledger, "record") as gate,
     ):
         purchase = pool.submit(ask, server.port, "POST", SHIPMENTS, headers, json.dumps(order()).encode())
         assert gate.reached.wait(WAIT_TIMEOUT_S)
