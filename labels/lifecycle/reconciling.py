@@ -215,8 +215,8 @@ def settle_found(label: ShippingLabel, talk: Conversation, found: tuple[str, ...
         cancel_late(label, talk, found, is_believed=is_believed)
     elif numbers and label.reservation_number:
         fetch(label, talk, numbers)
-    elif numbers and (content := storage.read(label.pdf_key)):  # the shop may have it
-        outcomes.save_received(label, PurchasedLabel(numbers, unmerged.parts(content)))
+    elif numbers and (content := label.pdf or storage.read(label.pdf_key)):  # the shop may have what is stored
+        outcomes.save_received(label, PurchasedLabel(numbers, unmerged.parts(bytes(content))))
         outcomes.publish(label)
     elif numbers:
         cancel_found(label, talk, numbers)

@@ -169,8 +169,8 @@ MUTANTS = [
     Mutant(
         "a restored order of alpha is cancelled",
         "labels/lifecycle/reconciling.py",
-        "elif numbers and (content := storage.read(label.pdf_key)):",
-        "elif numbers and (content := None):",
+        "elif numbers and (content := label.pdf or storage.read(label.pdf_key)):",
+        "elif numbers and (content := label.pdf):",
         "label",
     ),
     Mutant(

@@ -11,10 +11,11 @@ from labels.lifecycle import outcomes
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
 from labels.orders import shipment
+from labels.pdfs import storage, unmerged
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
 from tests.labels.conftest import Sandbox, assert_coded, nothing_finished, row
-from tests.labels.factories import ContractFactory, LabelFactory
+from tests.labels.factories import PDF, ContractFactory, LabelFactory
 from tests.labels.interruptions import (
     BETA,
     CANCEL,
@@ -97,6 +98,18 @@ def test_what_the_carrier_reserved_was_made_though_its_search_is_silent(
     assert reconcile() == {LabelState.UNKNOWN: 1}
     label.refresh_from_db()
     assert list(ShippingLabel.objects.needing_decision()) == [label]
+
+
+def test_a_pdf_that_came_without_a_number_is_the_labels_of_which_the_search_finds_the_number(
+    buyer: Caller, sandbox: Sandbox
+) -> None:
+    interrupt(buyer, sandbox, "closemade")
+    ShippingLabel.objects.update(pdf=unmerged.zipped({"label": PDF}))  # as of an answer whose numbers can't be read
+    pass_time()
+    assert reconcile() == {LabelState.GENERATED: 1}
+    (parcel,) = sandbox.made()
+    assert (row().tracking_numbers, sandbox.is_cancelled(parcel)) == ([parcel.tracking_number], False)
+    assert storage.read(row().pdf_key) == PDF
 
 
 def test_another_number_of_parcels_than_ordered_is_for_a_person_to_decide(buyer: Caller, sandbox: Sandbox) -> None:
