@@ -17,7 +17,7 @@ from django.utils.translation import gettext
 from carriers.client import Service
 from carriers.customs import needs_customs
 from carriers.errors import CarrierError
-from carriers.shipment import DEFAULT_FORMAT
+from carriers.shipment import DEFAULT_FORMAT, form_of
 from labels.lifecycle import cancelling, notices, outcomes, parcels, reconciling
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle.leases import hold, take
@@ -89,7 +89,7 @@ def adopt(
 def lacks_customs_form(label: ShippingLabel, tracking_numbers: Sequence[str], pdfs: Collection[str]) -> bool:
     """Tell if a parcel that crosses a border has no customs form among the PDFs, which are named."""
     is_declared = needs_customs(party(label.sender), party({**label.recipient, **(label.pickup_point or {})}))
-    return is_declared and any(unmerged.form_of(number) not in pdfs for number in tracking_numbers if number)
+    return is_declared and any(form_of(number) not in pdfs for number in tracking_numbers if number)
 
 
 def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:

@@ -7,8 +7,8 @@ from typing import Final
 
 from django.utils.translation import gettext, gettext_noop
 
+from carriers.shipment import form_of
 from labels.models import ShippingLabel
-from labels.pdfs.unmerged import form_of
 from shops.staff.display_texts import number
 from shops.staff.worded import forms_of
 from shops.staff.worded import worded as in_words

@@ -6,13 +6,13 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from django.db.models.functions import Substr
 
-from carriers import pdf, shipment
+from carriers import pdf
+from carriers.shipment import form_of
 from labels.models import LabelState, ShippingLabel
 
 # Some dozens of pages take half a second; after it the reconciliation tries again.
 MERGING_TIMEOUT_S = 15.0
 ZIP = b"PK"
-form_of = shipment.form_of
 
 
 def packed(pdfs: Mapping[str, bytes]) -> bytes:
