@@ -113,9 +113,13 @@ def served(
     threads: int | None = None,
     with_metrics: bool = False,
 ) -> Iterator[Server]:
-    """Serve with these settings on top; stop it afterwards."""
+    """Serve with these settings on top; stop it afterwards.
+
+    A server that finds no folder for its metrics makes one, and starts a second time.
+    """
     own = {
         "METRICS_PORT": str(free_port() if with_metrics else 0),
+        "PROMETHEUS_MULTIPROC_DIR": str(log.with_suffix(".metrics")) if with_metrics else "",
         "DJANGO_SETTINGS_MODULE": "tests.support.server_settings",
     }
     with Server(environment() | own | (settings or {}), log, workers=workers, threads=threads) as server:

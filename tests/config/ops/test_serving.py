@@ -180,7 +180,7 @@ def test_staff_upload_a_pdf_of_several_megabytes(transactional_db: None, tmp_pat
 def test_a_killed_worker_is_replaced_and_its_metrics_stay_and_all_end_with_their_parent(
     transactional_db: None, tmp_path: Path
 ) -> None:
-    with served(tmp_path / "log", workers=2, with_metrics=True) as server:
+    with served(tmp_path / "log", {"PROMETHEUS_MULTIPROC_DIR": ""}, workers=2, with_metrics=True) as server:
         until(lambda: server.log.read_text().count("Started worker-") == 2)
         for _ in range(20):
             assert ask(server.port, "GET", "/public/unknown")[0] == 404
