@@ -40,7 +40,9 @@ hypothesis.settings.load_profile("suite")
 REWRITTEN = pdf.rewritten
 TESTS = Path(__file__).parent
 LONGEST_S = 30  # no test that computes with days takes longer, on a busy machine too
+# Folders and files of the longest tests, which begin first: one that begins late leaves a processor without work.
 LONG = {"drills", "docs", "contract", "clients", "models"}
+LONG |= {"test_accessibility.py", "test_canaries.py", "test_monitoring.py"}
 # Programs that run for several tests, which one worker takes: the demonstration, a server, and a browser's visits.
 SHARED = {"demo", "client_server", "seen_in_guide", "seen_in_reference"}
 # Pages and forms of the staff, log-ins, checks, points, files and the shape of HTTP: their queries are of the simplest.
