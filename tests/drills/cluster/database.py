@@ -145,7 +145,7 @@ class DatabaseCluster:
         try:
             until(lambda: is_enough(list(self.roles().values())), timeout_s=HEALTHY_TIMEOUT_S)
         except AssertionError:
-            logs = "\n".join((node.folder / "log").read_text()[-4000:] for node in self.nodes)
+            logs = "\n".join(file.read_text()[-4000:] for node in self.nodes if (file := node.folder / "log").exists())
             raise RuntimeError(f"the database is {self.roles()} after {HEALTHY_TIMEOUT_S} s\n{logs}") from None
 
     def wait_until_healthy(self) -> None:
