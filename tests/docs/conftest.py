@@ -21,7 +21,6 @@ from tests.support.programs import ended
 
 LAST_LINE = "Ctrl-C ends it."
 TIMEOUT_S = 120
-LIMIT = 1000  # of the requests in a minute to the demonstration that many tests share, in place of 100
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 
     They share its shop, so its limit is that of many.
     """
-    with demonstration(tmp_path_factory.mktemp("demo"), RATE_LIMIT=f"{LIMIT}/60s") as running:
+    with demonstration(tmp_path_factory.mktemp("demo"), RATE_LIMIT="1000/60s") as running:
         yield running
 
 
