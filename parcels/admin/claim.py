@@ -33,7 +33,7 @@ def claim(parcel: Parcel) -> bytes:
     files, told = gathered(parcel, numbers)
     text = as_pdf(text_of(parcel, numbers, told))
     with suppress(UnreadableError):
-        return pdf.rewritten([text, *files], settings.CARRIER_TIMEOUT) if files else text
+        return merged([text, *files]) if files else text
     return as_pdf(text_of(parcel, numbers, _("The carrier's proof cannot be read.")))
 
 
@@ -41,7 +41,7 @@ def proof(parcel: Parcel) -> bytes:
     """Return the carrier's proofs of delivery, empty where it gives none now."""
     files, _told = gathered(parcel, list(TrackingNumber.objects.filter(parcel=parcel.pk)))
     with suppress(UnreadableError):
-        return pdf.rewritten(files, settings.CARRIER_TIMEOUT) if files else b""
+        return merged(files) if files else b""
     return b""
 
 
@@ -78,7 +78,8 @@ def contents(items: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def address(given: dict[str, Any]) -> Iterator[str]:
-    skipped = {"firstName", "lastName"} if given.get("name") else set()
+    has_name = bool(given.get("name"))
+    skipped = {"firstName", "lastName"} if has_name else set()
     yield from (str(given[name]) for name in ADDRESS if given.get(name) and name not in skipped)
 
 
@@ -114,6 +115,10 @@ def proof_of(number: TrackingNumber) -> bytes | None:
             if proof := talk.carrier.proof_of_delivery(number.number, talk.credentials):
                 return proof
     return None
+
+
+def merged(files: Sequence[bytes]) -> bytes:
+    return pdf.rewritten(files, settings.CARRIER_TIMEOUT)
 
 
 def gathered(parcel: Parcel, numbers: Sequence[TrackingNumber]) -> tuple[list[bytes], str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from django.http import HttpRequest
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
 
 from shops.contracts.models import CarrierContract
 from shops.staff.base import LISTED_AT_MOST
@@ -17,19 +17,24 @@ def panels(request: HttpRequest) -> Iterator[Panel]:
         count = dead[: LISTED_AT_MOST + 1].count()
         link = list_url("shops", "webhookdelivery", state=DeliveryState.DEAD)
         figure = Figure(capped(count), link, is_bad=bool(count))
-        yield Tile(_("Webhook deliveries given up"), figure, _("Dead letters that are kept."))
+        yield Tile(gettext("Webhook deliveries given up"), figure, gettext("Dead letters that are kept."))
 
 
 def rows(request: HttpRequest) -> Iterator[Row]:
     """Make the queue's rows of those who may see endpoints or contracts; their tables are small."""
-    endpoints, contracts = WebhookEndpoint.objects.live(), CarrierContract.objects.live()
-    states, keys = ("webhooks", "webhookendpoint", "state"), ("contracts", "carriercontract", "credentials")
-    for (kind, model, parameter), name, found, since, title in (
-        (states, "failing", endpoints.failing(), "failing_since", _("Webhook endpoints that fail")),
-        (states, "disabled", endpoints.disabled(), "disabled_at", _("Webhook endpoints that are disabled")),
-        (keys, "refused", contracts.refused(), "tracking_refused_at", _("Contracts whose credentials are refused")),
-        (keys, "password", contracts.with_password(), "updated_at", _("Contracts with a password, not an API key")),
-    ):
-        if may_view(request, "shops", model):
-            link = list_url("shops", model, **{parameter: name})
-            yield Row(f"{kind}-{name}", title, link, **counted(found, since))
+    if may_view(request, "shops", "webhookendpoint"):
+        endpoints = WebhookEndpoint.objects.live()
+        for state, found, since, title in (
+            ("failing", endpoints.failing(), "failing_since", gettext("Webhook endpoints that fail")),
+            ("disabled", endpoints.disabled(), "disabled_at", gettext("Webhook endpoints that are disabled")),
+        ):
+            link = list_url("shops", "webhookendpoint", state=state)
+            yield Row(f"webhooks-{state}", title, link, **counted(found, since))
+    if may_view(request, "shops", "carriercontract"):
+        contracts = CarrierContract.objects.live()
+        for name, of_contracts, since, title in (
+            ("refused", contracts.refused(), "tracking_refused_at", gettext("Contracts whose credentials are refused")),
+            ("password", contracts.with_password(), "updated_at", gettext("Contracts with a password, not an API key")),
+        ):
+            link = list_url("shops", "carriercontract", credentials=name)
+            yield Row(f"contracts-{name}", title, link, **counted(of_contracts, since))
