@@ -16,9 +16,9 @@ from carriers.http.transport import Transport
 from carriers.itinerary import shipping_day
 from carriers.pickup_points import (
     FoundPoints,
-    Networks,
     PickupPointCache,
     PointQuery,
+    SharedStore,
     check_point,
     nearest_first,
 )
@@ -89,11 +89,11 @@ class Carrier(Client):
         limits: Limits | None = None,
         transport: Transport | None = None,
         observer: Observer | None = None,
-        networks: Networks | None = None,
+        shared: SharedStore | None = None,
     ) -> None:
         limits = limits or Limits()
         super().__init__(limits, transport or Transport(pool_size=limits.pool_size), observer)
-        self._points = PickupPointCache(networks)
+        self._points = PickupPointCache(shared)
         self._endpoint = endpoint
 
     @classmethod

@@ -1,12 +1,14 @@
 """Pickup points: what is searched for, what answers are remembered for a day, and which points take a parcel."""
 
+import json
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from hashlib import sha256
 from threading import Lock
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -22,7 +24,7 @@ DAY_S: Final = 24 * 3600
 FRESH_S: Final = 3600
 SEARCH_FRESH_S: Final = 900
 MAX_POINTS: Final = 10_000
-MAX_SEARCHES: Final = 2_000
+MAX_SEARCHES: Final = 2_000  # of some 20 kB; each has its place, where a later one of the same place replaces it
 HEAVY_KG: Final = Decimal(20)  # above it only post offices take a parcel
 FIELD: Final = "pickupPointCode"
 ALPHA_2_LENGTH: Final = 2  # of a country's code
@@ -60,10 +62,11 @@ class PointQuery:
         return self.weight_kg is not None and self.weight_kg > HEAVY_KG
 
     @property
-    def key(self) -> tuple[object, ...]:
-        """Return what decides the carrier's answer."""
+    def digest(self) -> str:
+        """Return a digest of what decides the carrier's answer, which may be a customer's address."""
         place = (" ".join(text.split()).casefold() for text in (self.zip_code, self.city, self.address1))
-        return self.carrier_code, self.country_code, *place, self.day, self.is_heavy
+        decisive = (self.carrier_code, self.country_code, *place, self.day, self.is_heavy)
+        return sha256(repr(decisive).encode()).hexdigest()
 
     @property
     def words(self) -> Sequence[str]:
@@ -84,28 +87,25 @@ class FoundPoints(NamedTuple):
     points: Sequence[PickupPoint]
 
 
-class Networks(Protocol):
-    """The networks of the points that were shown, kept for a day where all processes find them."""
+class SharedStore(Protocol):
+    """Texts by name that are kept for a day where all processes find them, as far as that is possible."""
 
-    def get(self, key: Key) -> str:
-        """Return the point's network, empty if it is not known."""
+    def get(self, name: str, /) -> str | None: ...
 
-    def add(self, networks: Mapping[Key, str]) -> None:
-        """Keep the networks of some points."""
+    def update(self, texts: Mapping[str, str], /) -> None: ...
 
 
 class PickupPointCache:
-    """The points that a process has asked for; all threads share it.
+    """The points that were asked for: each for the threads of a process, searches and networks where all find them.
 
     An answer serves for an hour and the day that it is about, the answer to a search for a quarter of an hour. For the
     rest of 24 hours it stands in when the point service fails. The points of a search are remembered as if each had
     been asked for.
     """
 
-    def __init__(self, networks: Networks | None = None) -> None:
+    def __init__(self, shared: SharedStore | None = None) -> None:
         self._points: TTLCache[Key, tuple[float, date, PickupPoint]] = TTLCache(MAX_POINTS, DAY_S)
-        self._searches: TTLCache[tuple[object, ...], tuple[float, FoundPoints]] = TTLCache(MAX_SEARCHES, DAY_S)
-        self._networks = networks
+        self._shared: SharedStore = {} if shared is None else shared
         self._lock = Lock()
 
     def get(self, key: Key, day: date, ask: Callable[[], PickupPoint]) -> PickupPoint:
@@ -120,45 +120,65 @@ class PickupPointCache:
             if point is None:
                 raise
             return point
-        with self._lock:
-            self._points[key] = (time.monotonic(), day, point)
+        self._remember({key: point}, day)
         return point
 
     def search(self, query: PointQuery, ask: Callable[[], Sequence[PickupPoint]]) -> FoundPoints:
         """Return the answer to a search, asked for unless a fresh one is known; raises what `ask` raises."""
-        with self._lock:
-            asked_at, found = self._searches.get(query.key, (0.0, None))
-        if found and time.monotonic() - asked_at < SEARCH_FRESH_S:
+        name = f"search:{int(query.digest, 16) % MAX_SEARCHES}"
+        found = _read(self._shared.get(name), query.digest)
+        now = datetime.fromtimestamp(time.time(), UTC)
+        if found and now - found.asked_at < timedelta(seconds=SEARCH_FRESH_S):
             return found
         try:
-            found = FoundPoints(datetime.now(UTC), ask())
+            found = FoundPoints(now, ask())
         except CarrierUnavailable:
             if found is None:
                 raise
             return found
-        now_s = time.monotonic()
-        with self._lock:
-            found = found._replace(points=[self._shared(query.country_code, point) for point in found.points])
-            points = {(query.country_code, point.code): point for point in found.points}
-            self._searches[query.key] = (now_s, found)
-            self._points.update({key: (now_s, query.day, point) for key, point in points.items()})
-        networks = {key: point.network for key, point in points.items() if point.network}
-        if self._networks and networks:
-            self._networks.add(networks)
+        points = {(query.country_code, point.code): point for point in found.points}
+        self._remember(points, query.day)
+        networks = {_network_name(key): point.network for key, point in points.items() if point.network}
+        self._shared.update({name: _written(found, query.digest), **networks})
         return found
 
     def network_of(self, key: Key) -> str:
         """Return the network of a point that was shown within a day, empty if it is not known."""
         with self._lock:
             known = self._points.get(key)
-        network = known[2].network if known else ""
-        return network or (self._networks.get(key) if self._networks else "")
+        return (known[2].network if known else "") or self._shared.get(_network_name(key)) or ""
 
-    def _shared(self, country_code: str, point: PickupPoint) -> PickupPoint:
-        """Return a point with the texts and hours of the one that is known: each customer's address is a search."""
-        _, _, known = self._points.get((country_code, point.code), (0.0, None, point))
-        alike = replace(known, distance_m=point.distance_m)
-        return alike if alike == point else point
+    def _remember(self, points: Mapping[Key, PickupPoint], day: date) -> None:
+        with self._lock:
+            self._points.update({key: (time.monotonic(), day, point) for key, point in points.items()})
+
+
+def _network_name(key: Key) -> str:
+    return ":".join(("network-of", *key))
+
+
+def _written(found: FoundPoints, digest: str) -> str:
+    """Return an answer and its search's digest as JSON."""
+    points = [asdict(point) for point in found.points]
+    return json.dumps([digest, found.asked_at.isoformat(), points], default=str)
+
+
+def _read(text: str | None, digest: str) -> FoundPoints | None:
+    """Return the answer to the search of this digest, None for another one's or what an earlier version wrote."""
+    with suppress(TypeError, ValueError, ArithmeticError):
+        kept, asked_at, points = json.loads(text or "")
+        if kept == digest:
+            return FoundPoints(datetime.fromisoformat(asked_at), [_point(**point) for point in points])
+    return None
+
+
+def _point(*, max_weight_kg: Any, closures: Any, opening_hours: Any, **others: Any) -> PickupPoint:
+    return PickupPoint(
+        max_weight_kg=None if max_weight_kg is None else Decimal(max_weight_kg),
+        closures=tuple((date.fromisoformat(first), date.fromisoformat(last)) for first, last in closures),
+        opening_hours=opening_hours and tuple(tuple(map(tuple, spans)) for spans in opening_hours),
+        **others,
+    )
 
 
 def check_point(carrier: str, point: PickupPoint, shipment: Shipment) -> None:

@@ -12,7 +12,7 @@ from carriers import CARRIERS, TRACKERS
 from carriers.base import Carrier, Endpoint
 from carriers.client import Limits
 from carriers.http.transport import NoTransport
-from carriers.pickup_points import DAY_S, Key
+from carriers.pickup_points import DAY_S
 from carriers.tracking import Tracker
 from shops.api.traffic import STORE_FAILURES
 from shops.contracts.metrics import CarrierMetrics, SandboxMetrics
@@ -20,27 +20,25 @@ from shops.contracts.metrics import CarrierMetrics, SandboxMetrics
 logger = logging.getLogger("carriers.pickup_points")
 
 
-class SharedNetworks:
-    """The networks of pickup points that one client has shown; without Redis each process knows its own only."""
+class SharedPoints:
+    """What one client has shown of pickup points; without Redis each process knows its own only."""
 
     def __init__(self, directory: str) -> None:
-        self._directory = directory
+        self._prefix = f"points:{directory}:"
 
-    def get(self, key: Key) -> str:
+    def get(self, name: str, /) -> str | None:
         try:
-            return str(caches["rate_limit"].get(self._name(key), ""))
+            text = caches["rate_limit"].get(self._prefix + name)
         except STORE_FAILURES:
-            logger.warning("the network of a pickup point can't be read", exc_info=True)
-            return ""
+            logger.warning("what was shown of pickup points can't be read", exc_info=True)
+            return None
+        return text if isinstance(text, str) else None
 
-    def add(self, networks: Mapping[Key, str]) -> None:
+    def update(self, texts: Mapping[str, str], /) -> None:
         try:
-            caches["rate_limit"].set_many({self._name(key): network for key, network in networks.items()}, DAY_S)
+            caches["rate_limit"].set_many({self._prefix + name: text for name, text in texts.items()}, DAY_S)
         except STORE_FAILURES:
-            logger.warning("the networks of pickup points can't be kept", exc_info=True)
-
-    def _name(self, key: Key) -> str:
-        return ":".join(("network-of", self._directory, *key))
+            logger.warning("what was shown of pickup points can't be kept", exc_info=True)
 
 
 # With the condition, the first requests of a process wait for one client instead of each making its own.
@@ -52,7 +50,7 @@ def client(carrier_code: str, *, is_test: bool) -> Carrier:
         Limits(timeout_s=settings.CARRIER_TIMEOUT, pool_size=settings.CARRIER_CONCURRENCY),
         NoTransport("there is no sandbox for test shops") if is_test and not settings.SANDBOX_URL else None,
         SandboxMetrics() if is_test else CarrierMetrics(),
-        SharedNetworks(f"sandbox-{carrier_code}" if is_test else carrier_code),
+        SharedPoints(f"sandbox-{carrier_code}" if is_test else carrier_code),
     )
 
 

@@ -1,7 +1,8 @@
 """Both carriers' point services: a purchase needs one, and its answers are remembered."""
 
-from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -31,16 +32,6 @@ class Clock:
 
     def monotonic(self) -> float:
         return self.now_s
-
-
-class Told(dict[tuple[str, str], str]):
-    """Networks that are kept where all processes find them."""
-
-    def add(self, networks: Mapping[tuple[str, str], str]) -> None:
-        self.update(networks)
-
-    def get(self, key: tuple[str, str], default: Any = "") -> Any:
-        return super().get(key, default)
 
 
 def down() -> PickupPoint:
@@ -163,25 +154,38 @@ def test_a_point_that_will_be_closed_on_the_day_of_dispatch_is_not_bought_today(
 
 
 def test_a_network_that_another_process_was_told_is_known_of_a_point_that_was_found_without_one() -> None:
-    cache = PickupPointCache(Told({KEY: "X00"}))
+    cache = PickupPointCache({"network-of:FR:1234A": "X00"})
     cache.get(KEY, TODAY, lambda: POINT)
     assert cache.network_of(KEY) == "X00"
 
 
-def test_searches_of_one_town_keep_what_they_find_once() -> None:
-    cache = PickupPointCache()
+def query_at(place: str) -> PointQuery:
+    return PointQuery("alpha", "FR", "69002", "Lyon", TODAY, place)
 
-    def found_from(place: str) -> PickupPoint:
-        hours = tuple((("09:00", "18:30"),) for _ in range(7))
-        point = PickupPoint("1234A", distance_m=len(place), opening_hours=hours)
-        query = PointQuery("alpha", "FR", "69002", "Lyon", TODAY, place)
-        (kept,) = cache.search(query, lambda: [point]).points
-        assert (kept, cache.search(query, list).points[0]) == (point, kept)  # not asked again
-        return kept
 
-    near, far = found_from("1 rue A"), found_from("12 rue de la Charité")
-    assert near.distance_m != far.distance_m
-    assert near.opening_hours is far.opening_hours
+def test_an_answer_that_is_kept_for_other_processes_is_as_it_was() -> None:
+    shared: dict[str, str] = {}
+    points = [
+        replace(POINT, max_weight_kg=Decimal("19.5"), closures=((TODAY, date.max),), latitude=45.75, distance_m=120),
+        replace(POINT, opening_hours=((("09:00", "12:00"), ("14:00", "19:00")), *[()] * 6), is_open=False),
+    ]
+    found = PickupPointCache(shared).search(query_at("1 rue A"), lambda: points)
+    assert PickupPointCache(shared).search(query_at("1 RUE a"), list) == found
+    assert found.points == points
+    assert not any("rue a" in text.lower() for text in shared.values())  # a customer's address
+
+
+def test_a_search_gets_no_other_ones_answer_and_none_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pickup_points, "MAX_SEARCHES", 1)
+    shared: dict[str, str] = {}
+    cache = PickupPointCache(shared)
+    for place in ("1 rue A", "2 rue B"):  # both have the one place
+        assert cache.search(query_at(place), lambda: [POINT]).points == [POINT]
+    assert cache.search(query_at("2 rue B"), list).points == [POINT]  # not asked again
+    assert cache.search(query_at("1 rue A"), list).points == []
+    for unknown in ("[]", "no JSON", shared["search:0"].replace("[]", '[{"colour": "red"}]')):
+        shared["search:0"] = unknown
+        assert cache.search(query_at("1 rue A"), lambda: [POINT]).points == [POINT]
 
 
 def test_a_point_that_the_carrier_lists_twice_is_shown_once_where_it_is_nearest() -> None:

@@ -1,8 +1,10 @@
 """GET pickup-points: the points that the same order would be sold to, nearest first, one shape for both carriers."""
 
 import re
+import time
 from datetime import datetime, timedelta
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from prometheus_client import REGISTRY
@@ -31,6 +33,7 @@ FRANCE = LYON | {"productCode": "beta_point_retrait_france"}
 EUROPE = {"productCode": "beta_point_retrait_europe", "zip": "1000", "city": "Bruxelles", "countryCode": "BE"}
 GENT = EUROPE | {"zip": "9000", "city": "Gent"}
 CARRIERS = {"alpha": RELAIS, "beta": FRANCE}
+BEGAN_S = time.time() - 1_000_000
 SEARCH = f"{PATHS['BETA_POINTS_URL']}/findRDVPointRetraitAcheminement"
 
 
@@ -52,10 +55,13 @@ def day(ahead: int) -> str:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     class Clock:
-        now_s = 1_000_000.0
+        now_s = 1_000_000.0  # since the machine's start
 
         def monotonic(self) -> float:
             return self.now_s
+
+        def time(self) -> float:
+            return BEGAN_S + self.now_s
 
     made = Clock()
     monkeypatch.setattr(pickup_points, "time", made)
@@ -261,6 +267,17 @@ def test_while_the_carrier_is_down_its_last_answer_of_the_day_serves(
     response = find(asker, CARRIERS[carrier], zip="75011", city="Paris")
     assert_coded(response, 502, f"{carrier.upper()}_UNAVAILABLE")
     assert int(response["Retry-After"]) > 0
+
+
+@pytest.mark.real_services
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_another_processs_answer_serves_and_stands_in(asker: Caller, sandbox: Sandbox, carrier: str) -> None:
+    before = find(asker, CARRIERS[carrier]).json()
+    clients.client.cache_clear()
+    assert find(asker, CARRIERS[carrier]).json() == before
+    sandbox.arm("reset", carrier=carrier)
+    with patch.object(pickup_points, "SEARCH_FRESH_S", 0):
+        assert find(asker, CARRIERS[carrier]).json() == before
 
 
 def test_a_full_bulkhead_is_over_soon(asker: Caller, one_at_a_time: None) -> None:
