@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.core.cache import caches
+from django.core.cache import BaseCache, caches
 from django.http import HttpRequest
 from django_ratelimit import ALL
 from django_ratelimit.core import EXPIRATION_FUDGE, _get_window, _make_cache_key
@@ -106,6 +106,11 @@ def count(*, group: str, key: str, limit: int | None = None, window_s: int | Non
     if usage.is_exceeded:
         REFUSALS.labels(group).inc()
     return usage
+
+
+def answering_store() -> BaseCache:
+    """Return the store that all processes share; for a moment after it did not count, this process's own."""
+    return caches["default" if time.monotonic() < asked_again_at else "rate_limit"]
 
 
 def shared_count(group: str, name: str, window_s: int) -> int | None:

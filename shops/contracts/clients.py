@@ -6,7 +6,6 @@ from threading import Condition
 
 from cachetools import cached
 from django.conf import settings
-from django.core.cache import caches
 
 from carriers import CARRIERS, TRACKERS
 from carriers.base import Carrier, Endpoint
@@ -14,6 +13,7 @@ from carriers.client import Limits
 from carriers.http.transport import NoTransport
 from carriers.pickup_points import DAY_S
 from carriers.tracking import Tracker
+from shops.api.throttling import answering_store
 from shops.api.traffic import STORE_FAILURES
 from shops.contracts.metrics import CarrierMetrics, SandboxMetrics
 
@@ -21,14 +21,14 @@ logger = logging.getLogger("carriers.pickup_points")
 
 
 class SharedPoints:
-    """What one client has shown of pickup points; without Redis each process knows its own only."""
+    """Pickup points that one client has shown; without Redis, or while it is away, each process knows its own."""
 
     def __init__(self, directory: str) -> None:
         self._prefix = f"points:{directory}:"
 
     def get(self, name: str, /) -> str | None:
         try:
-            text = caches["rate_limit"].get(self._prefix + name)
+            text = answering_store().get(self._prefix + name)
         except STORE_FAILURES:
             logger.warning("what was shown of pickup points can't be read", exc_info=True)
             return None
@@ -36,7 +36,7 @@ class SharedPoints:
 
     def update(self, texts: Mapping[str, str], /) -> None:
         try:
-            caches["rate_limit"].set_many({self._prefix + name: text for name, text in texts.items()}, DAY_S)
+            answering_store().set_many({self._prefix + name: text for name, text in texts.items()}, DAY_S)
         except STORE_FAILURES:
             logger.warning("what was shown of pickup points can't be kept", exc_info=True)
 

@@ -17,6 +17,7 @@ from carriers.sandbox.pickup_points import POINTS as SANDBOX_POINTS
 from carriers.sandbox.pickup_points import point_of
 from carriers.sandbox.routes import PATHS
 from config.docs.openapi.document import source
+from shops.api import throttling
 from shops.contracts import clients
 from shops.contracts.bulkhead import bulkhead
 from tests.drills.pickup_points import run
@@ -26,6 +27,7 @@ from tests.labels.orders import order, post
 from tests.support.api import Caller, Nobody, Response, assert_error
 from tests.support.cases import in_one_test
 from tests.support.paths import POINTS
+from tests.support.waiting import WAIT_TIMEOUT_S
 
 LYON = {"zip": "69002", "city": "Lyon"}
 RELAIS = LYON | {"productCode": "relais"}
@@ -278,6 +280,18 @@ def test_another_processs_answer_serves_and_stands_in(asker: Caller, sandbox: Sa
     sandbox.arm("reset", carrier=carrier)
     with patch.object(pickup_points, "SEARCH_FRESH_S", 0):
         assert find(asker, CARRIERS[carrier]).json() == before
+
+
+@pytest.mark.real_services
+def test_while_the_counter_store_is_away_each_process_keeps_its_own_answers(
+    asker: Caller, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(throttling, "BACK_OFF_S", WAIT_TIMEOUT_S)
+    away = settings.CACHES["rate_limit"] | {"LOCATION": ["redis://127.0.0.1:1/0"]}
+    settings.CACHES = settings.CACHES | {"rate_limit": away}
+    before = find(asker, RELAIS)
+    assert before.status_code == 200
+    assert find(asker, RELAIS).json() == before.json()
 
 
 def test_a_full_bulkhead_is_over_soon(asker: Caller, one_at_a_time: None) -> None:
