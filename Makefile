@@ -19,7 +19,7 @@ INSTALL = echo "Installing into $(1) ..." >&2 && \
 	$(PIP) --python $(1) install --require-hashes -r $<; }
 
 # What `make lint` runs, two at a time: the longest begin.
-CHECKS = types secrets code imports locks style deploy
+CHECKS = types secrets tests code imports locks style deploy
 .PHONY: help demo test install lint $(CHECKS:%=lint-%) audit contract openapi messages bench load drill release lock clean
 .DEFAULT_GOAL := help
 
@@ -47,6 +47,8 @@ lint-types:
 	DEBUG=1 $(BIN)/mypy .  # Django's settings load with it
 lint-secrets:
 	git ls-files -z ':!requirements*.txt' ':!*-lock.json' ':!tests/data/*.ndjson' | xargs -0 $(BIN)/python -m tests.secrets
+lint-tests:  # all can be collected; which compiles them once, not in each worker of a first run
+	$(BIN)/python -m pytest --collect-only -qq > $(VENV)/collected || { cat $(VENV)/collected; exit 1; }
 lint-code:
 	$(BIN)/bandit --quiet --recursive --severity-level medium --configfile pyproject.toml manage.py config labels parcels shops carriers
 lint-imports:
