@@ -23,7 +23,7 @@ from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle.leases import hold, take
 from labels.lifecycle.notices import CANCELLED, LEFT_OUT
 from labels.lifecycle.states import TRANSITIONS, Event, move
-from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel, is_free
+from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel, is_free, lease
 from labels.pdfs import unmerged
 from labels.pdfs.storage import StorageError
 from shops.api.errors.coded import SettledError
@@ -205,8 +205,12 @@ def end_cancellation(
 def decide(
     label: ShippingLabel, event: Event, decided_by: AbstractBaseUser, note: str, *guards: Q, **facts: Any
 ) -> None:
-    """Make the transition that a person has decided on, and record it; raise NotOpenError."""
+    """Make the transition that a person has decided on, and record it; raise NotOpenError.
+
+    It is leased until its receipt is written, for which an erasure waits.
+    """
     facts |= {"decided_by": decided_by.get_username(), "decided_at": clock.now(), "ask_again_at": None}
+    facts["leased_until"] = lease()
     with transaction.atomic():
         if not move(label, event, *guards, **facts):
             raise NotOpenError

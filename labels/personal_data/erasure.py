@@ -89,8 +89,9 @@ def erase(label_ids: Sequence[str]) -> int:
 
 
 def await_receipts(label_ids: Sequence[str]) -> None:
-    """Let processes that may be at work on these labels write their receipts, for as long as they try."""
-    leased = ShippingLabel.objects.filter(leased_until__gt=clock.now()).values_list("id", flat=True)
+    """Let processes that are at work on these labels, or just were, write their receipts, for as long as they try."""
+    since = clock.now() - timedelta(seconds=receipts.TIMEOUT_S)
+    leased = ShippingLabel.objects.filter(leased_until__gt=since).values_list("id", flat=True)
     if any(rows_with(label_ids, leased)):
         sleep(receipts.TIMEOUT_S)
 

@@ -61,7 +61,7 @@ class LabelFactory(factory.django.DjangoModelFactory[ShippingLabel]):
     finished_at = factory.LazyAttribute(
         lambda made: made.created_at if made.state in (*OVER, LabelState.INCOMPLETE) else None
     )
-    leased_until = factory.SelfAttribute("created_at")
+    leased_until = factory.LazyAttribute(lambda made: made.created_at - timedelta(minutes=1))
     order_id = "5400000001"
     carrier_code = "beta"
     product_code = factory.LazyAttribute(lambda made: PRODUCT[made.carrier_code])

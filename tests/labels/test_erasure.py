@@ -1,5 +1,6 @@
 """A customer is erased on request: nothing of the person is left, and the record of the purchase stays."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
@@ -10,13 +11,15 @@ from unittest.mock import Mock
 import orjson
 import pytest
 from django.apps import apps
+from django.contrib.auth.models import User
 from django.core.management import CommandError
 from django.db import connection, models, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from labels.lifecycle import cancelling, parcels
+from labels.lifecycle import cancelling, decisions, parcels
+from labels.lifecycle.reconciling import reconcile
 from labels.models import OVER, LabelState, ShippingLabel
 from labels.pdfs import receipts, storage
 from labels.personal_data import erasure as label_erasure
@@ -296,26 +299,42 @@ def test_an_erasure_behind_an_import_erases_what_that_brings(transactional_db: N
     assert traces() == []
 
 
-def test_a_receipt_that_the_purchase_still_writes_keeps_nobody(
-    transactional_db: None, buyer: Caller, monkeypatch: pytest.MonkeyPatch
+def buy(buyer: Caller) -> None:
+    post(buyer, order(destination={"email": EMAIL}))
+
+
+def decide(buyer: Caller) -> None:
+    label = label_of_the_person(buyer.shop, state=LabelState.UNKNOWN, days_ago=1)
+    decisions.mark_as_not_made(label=label, decided_by=User.objects.create_user("ada"))
+
+
+def settle(buyer: Caller) -> None:
+    label_of_the_person(buyer.shop, state=LabelState.UNKNOWN, days_ago=1)
+    reconcile()
+
+
+@pytest.mark.parametrize("end", [buy, decide, settle])
+def test_a_receipt_that_the_end_of_a_purchase_still_writes_keeps_nobody(
+    end: Callable[[Caller], None], transactional_db: None, buyer: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    is_bought, write = Event(), receipts.write
+    is_over, write = Event(), receipts.write
 
     def slowly(label: ShippingLabel) -> None:
-        if label.state == LabelState.GENERATED and not label.addresses_removed_at:
-            is_bought.set()
+        if label.state in OVER and not label.addresses_removed_at:
+            is_over.set()
             sleep(1)
         write(label)
 
     monkeypatch.setattr(receipts, "write", slowly)
-    buying = Elsewhere(lambda: post(buyer, order(destination={"email": EMAIL})))
-    buying.begin()
-    assert is_bought.wait(DEADLINE_S)
-    assert run("own", EMAIL) == ["1 parcel", "1 label", "1 PDF"]
-    buying.join()
-    receipt = receipts.read(ShippingLabel.objects.get().id)
+    ending = Elsewhere(lambda: end(buyer))
+    ending.begin()
+    assert is_over.wait(DEADLINE_S)
+    assert run("own", EMAIL)[1] == "1 label"
+    ending.join()
+    label = ShippingLabel.objects.get()
+    receipt = receipts.read(label.id)
     assert receipt
-    assert (receipt.state, receipt.recipient["email"]) == (LabelState.GENERATED, "")
+    assert (receipt.state, receipt.recipient["email"]) == (label.state, "")
 
 
 @pytest.mark.real_services
