@@ -99,8 +99,8 @@ class Customer:
         still have the e-mail. `parcels.personal_data` and `labels.personal_data` say which data is kept, and why.
         """
         try:
-            pdfs = pdfs_before + sum(map(label_erasure.remove_pdf, label_erasure.with_pdf(self.labels)))
             label_erasure.await_receipts(self.labels)
+            pdfs = pdfs_before + sum(map(label_erasure.remove_pdf, label_erasure.with_pdf(self.labels)))
             label_erasure.blank_receipts(self.labels)
         except StorageError as error:
             raise unreachable(error, pdfs=1) from None  # those before the one that stays

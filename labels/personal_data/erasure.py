@@ -89,7 +89,10 @@ def erase(label_ids: Sequence[str]) -> int:
 
 
 def await_receipts(label_ids: Sequence[str]) -> None:
-    """Let processes that are at work on these labels, or just were, write their receipts, for as long as they try."""
+    """Let processes that are at work on these labels, or just were, store PDFs and write receipts.
+
+    It waits for as long as a receipt is tried.
+    """
     since = clock.now() - timedelta(seconds=receipts.TIMEOUT_S)
     leased = ShippingLabel.objects.filter(leased_until__gt=since).values_list("id", flat=True)
     if any(rows_with(label_ids, leased)):

@@ -337,6 +337,27 @@ def test_a_receipt_that_the_end_of_a_purchase_still_writes_keeps_nobody(
     assert (receipt.state, receipt.recipient["email"]) == (label.state, "")
 
 
+def test_a_pdf_that_a_purchase_still_stores_keeps_nobody(
+    transactional_db: None, buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same order, repeated meanwhile, has stored it and was answered."""
+    body, is_waiting = order(destination={"email": EMAIL}), Event()
+    erasing = Elsewhere(lambda: run("own", EMAIL))
+    during(monkeypatch, label_erasure, "await_receipts", before=lambda _: is_waiting.set())
+
+    def repeat_and_erase(*_: Any) -> None:
+        assert post(buyer, body, key="k").status_code == 201
+        erasing.begin()
+        assert is_waiting.wait(DEADLINE_S)
+
+    during(monkeypatch, storage, "store", before=repeat_and_erase)
+    assert post(buyer, body, key="k").status_code == 201
+    erasing.join()
+    label = ShippingLabel.objects.get()
+    assert label.pdf_removed_at
+    assert not storage.is_stored(label.pdf_key)
+
+
 @pytest.mark.real_services
 def test_an_erasure_does_not_deadlock_with_the_cancellation_of_a_surplus_parcel_that_two_imports_name(
     transactional_db: None, own: Caller, monkeypatch: pytest.MonkeyPatch
