@@ -94,6 +94,9 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[DepositSlip]:
         return super().get_queryset(request).defer("pdf", "label_ids")
 
+    def get_fields(self, request: HttpRequest, obj: DepositSlip | None = None) -> list[str]:
+        return [name for name in self.fields if name != "pdf_link" or self.has_open_permission(request)]
+
     def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
         slips = DepositSlip.objects.order_by()
         others = (slips.filter(pk=text).values("pk"), slips.listing(text.upper()).values("pk"))

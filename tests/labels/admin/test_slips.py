@@ -252,6 +252,7 @@ def test_the_permissions_are_those_to_add_to_see_and_of_personal_data(buyer: Cal
     (slip,) = slips()
     assert viewer.get(SLIPS).status_code == 200
     assert viewer.get(f"{SLIPS}{slip.id}/pdf/").status_code == 403
+    assert ["/pdf/" in each.get(page_address(slip)).text for each in (packer, viewer)] == [True, False]
     assert logged_in("view_personal_data", name="other").get(f"{SLIPS}{slip.id}/pdf/").status_code == 403
 
 
