@@ -11,7 +11,7 @@ from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 
 from labels.lifecycle import decisions
 from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, OPEN, OVER, UNBILLED, LabelState, ShippingLabel, settle_wait
@@ -148,7 +148,7 @@ def next_step(label: ShippingLabel, *, has_contract: bool) -> NextStep:
         text = gettext("Nothing: the shop has no {carrier} contract any more, so {carrier} can't be asked.")
         return NextStep(label, text.format(carrier=carrier))
     due = label.ask_again_at if label.ask_again_at and label.ask_again_at > now else None
-    return question(label, due, gettext("at") if due else gettext("with the next run of the reconciliation"))
+    return question(label, due, pgettext("time", "at") if due else gettext("with the next run of the reconciliation"))
 
 
 def afterwards(label: ShippingLabel) -> NextStep:

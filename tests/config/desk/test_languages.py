@@ -34,6 +34,7 @@ FRENCH_WORDS = {
     "/admin/": ["Livrés"],
     "/admin/labels/shippinglabel/": ["Par remise", "Par commande", "Inconnue"],
     "/admin/parcels/parcel/": ["Par remise", "Par création"],
+    "/admin/shops/auditentry/": ["Quand"],
 }
 
 
