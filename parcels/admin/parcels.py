@@ -50,7 +50,7 @@ def last_day(window: dict[str, Any]) -> datetime | None:
 
 
 def may_change(request: HttpRequest) -> bool:
-    return request.user.has_perm("parcels.change_trackingnumber")
+    return request.user.has_perm(taking.PERMISSION)
 
 
 def can_be_asked(number: TrackingNumber) -> bool:

@@ -14,6 +14,7 @@ from shops.personal_data import Each, Kind, Members, Value
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 
+PERMISSION = "parcels.change_trackingnumber"  # to take something
 MAX_NOTE = 1000
 MAX_NOTES = 100  # the newest are kept
 NOTES = Each(Members({"text": Value(Kind.FREE_TEXT)}, others=("at", "by")))
@@ -45,7 +46,7 @@ class QueueRow(Taken):
 
 def colleagues() -> list[str]:
     """Return the names of those who may be handed something."""
-    users = User.objects.filter(is_active=True, is_staff=True).order_by("username")
+    users = User.objects.with_perm(PERMISSION).filter(is_staff=True).order_by("username")
     return list(users.values_list("username", flat=True)[:200])
 
 

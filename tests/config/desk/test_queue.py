@@ -175,12 +175,13 @@ def test_an_endpoint_of_a_shop_that_has_left_is_tried_no_more_and_no_row() -> No
 
 @pytest.mark.any_database
 def test_a_row_is_taken_handed_over_and_let_go_with_notes_on_record() -> None:
-    first, second = member("Support"), member("Operations")
+    first, second, third = member("Support"), member("Operations"), member("Reporting")
     for form, taker in (
         ({"do": "take"}, "support"),
         ({"do": "note", "note": "Called Madame Quibble"}, "support"),
         ({"do": "hand", "to": "operations"}, "operations"),
         ({"do": "hand", "to": "nobody"}, "operations"),
+        ({"do": "hand", "to": "reporting"}, "operations"),  # who may take nothing
         ({"do": "release"}, ""),
     ):
         assert first.post("/admin/queue/refused/", form).status_code == 302
@@ -195,7 +196,7 @@ def test_a_row_is_taken_handed_over_and_let_go_with_notes_on_record() -> None:
     assert takers == [["", "support"], None, ["support", "operations"], ["operations", ""]]
     assert "Quibble" not in str(entries.values())
     assert first.post("/admin/queue/nothing/").status_code == 404
-    assert member("Reporting").post("/admin/queue/refused/", {"do": "take"}).status_code == 403
+    assert third.post("/admin/queue/refused/", {"do": "take"}).status_code == 403
 
 
 def test_a_parcel_keeps_who_took_it_and_its_notes_when_it_is_imported_again() -> None:
