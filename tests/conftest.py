@@ -261,9 +261,8 @@ def shop(db: None) -> Shop:
 
 @pytest.fixture
 def staff(request: pytest.FixtureRequest, db: None, no_sidebar: None) -> Client:
-    """A member of the staff, with the permissions that the test's module names, else with all."""
-    permissions = getattr(request.module, "PERMISSIONS", None)
-    return logged_in(*permissions or (), is_superuser=permissions is None)
+    """A member of the staff, with the permissions that the test's module names."""
+    return logged_in(*request.module.PERMISSIONS)
 
 
 @pytest.fixture

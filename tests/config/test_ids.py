@@ -19,6 +19,11 @@ from tests.support.factories import ShopFactory, import_parcel
 from tests.support.markup import parsed
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database, pytest.mark.usefixtures("no_sidebar")]
+PERMISSIONS = (
+    *("view_parcel", "view_shippinglabel", "view_shop", "view_accesstoken", "view_carriercontract"),
+    *("view_webhookdelivery", "view_webhookendpoint", "view_depositslip", "view_unlistedeventcode"),
+    *("view_auditentry", "view_user", "view_group", "view_personal_data", "change_trackingnumber"),
+)
 # Behind an underscore these look like Django's own escapes.
 IDS = [
     "P" + "".join(f"{character}2F{character}Z" for character in "_:/#?;@"),

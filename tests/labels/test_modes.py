@@ -43,10 +43,14 @@ from tests.labels.admin.pages import CONTRACTS, LABELS
 from tests.labels.conftest import Sandbox, assert_coded
 from tests.labels.orders import SENDER, order, post
 from tests.shops.commands import call
-from tests.support.api import Caller, caller, logged_in
+from tests.support.api import Caller, caller
 from tests.support.factories import ShopFactory, import_parcel
 from tests.support.paths import POINTS, SHIPMENTS, TRACKING
 
+PERMISSIONS = (
+    *("view_labelfigure", "view_parcel", "add_shop", "change_shop", "view_accesstoken", "view_personal_data"),
+    *("change_shippinglabel", "add_depositslip", "add_carriercontract", "change_carriercontract"),
+)
 LYON = {"zip": "69002", "city": "Lyon"}
 RELAIS = LYON | {"productCode": "relais"}
 FRANCE = LYON | {"productCode": "beta_point_retrait_france"}
@@ -145,9 +149,10 @@ def do_all(shop: Caller) -> None:
 
 
 @pytest.mark.any_database
-def test_nothing_that_a_test_shop_does_reaches_a_carrier(tester: Caller, tests: Sandbox, sandbox: Sandbox) -> None:
+def test_nothing_that_a_test_shop_does_reaches_a_carrier(
+    staff: Client, tester: Caller, tests: Sandbox, sandbox: Sandbox
+) -> None:
     do_all(tester)
-    staff = logged_in(is_superuser=True)
     for contract in CarrierContract.objects.all():
         values = {"account_number": contract.account_number, "products": list(contract.products), "_check": "yes"}
         page = staff.post(f"{CONTRACTS}{contract.pk}/change/", values)
@@ -221,7 +226,9 @@ def test_without_the_sandbox_a_test_shops_orders_are_unavailable_and_nobody_is_a
     assert Shop.objects.filter(is_test=True).count() == 1
 
 
-def test_a_test_shop_is_in_no_figure_metric_export_or_slip(tester: Caller, buyer: Caller, tests: Sandbox) -> None:
+def test_a_test_shop_is_in_no_figure_metric_export_or_slip(
+    staff: Client, tester: Caller, buyer: Caller, tests: Sandbox
+) -> None:
     before = metrics()
     do_all(tester)
     ShippingLabel.objects.filter(shop=tester.shop).update(staff_notice="look")
@@ -234,7 +241,6 @@ def test_a_test_shop_is_in_no_figure_metric_export_or_slip(tester: Caller, buyer
     assert metrics() == before
     TrackingNumber.objects.update(due_at=clock.now() - timedelta(hours=1))
     assert max(oldest_due_s(carrier) for carrier in CARRIERS) == 0
-    staff = logged_in(is_superuser=True)
     assert "essai" not in staff.get("/admin/labels/labelfigure/").text.lower()
     assert staff.get("/admin/").context["tiles"]
     for page in ("labels/shippinglabel", "parcels/parcel", "shops/shop", "shops/carriercontract", "labels/labelfigure"):
@@ -258,12 +264,11 @@ def metrics() -> dict[str, float]:
     }
 
 
-def test_a_live_shop_is_counted_beside_it(tester: Caller, buyer: Caller) -> None:
+def test_a_live_shop_is_counted_beside_it(staff: Client, tester: Caller, buyer: Caller) -> None:
     buy(tester)
     buy(buyer)
     label_counting.recount()
     assert [figure.shop_id for figure in LabelFigure.objects.all()] == [buyer.shop.id]
-    staff = logged_in(is_superuser=True)
     assert len(list(csv.reader(io.StringIO(exported(staff, "labels/shippinglabel"))))) == 2
 
 
@@ -280,8 +285,7 @@ def test_no_shop_changes_its_mode(db: None, is_test: bool) -> None:
 
 
 @pytest.mark.any_database
-def test_no_form_changes_a_shops_mode(tester: Caller) -> None:
-    staff: Client = logged_in(is_superuser=True)
+def test_no_form_changes_a_shops_mode(staff: Client, tester: Caller) -> None:
     url = f"/admin/shops/shop/{tester.shop.id}/change/"
     for value in ({"is_test": ""}, {"is_test": "on"}):
         staff.post(url, {"name": "Essai", "is_active": "on"} | value)
@@ -291,9 +295,8 @@ def test_no_form_changes_a_shops_mode(tester: Caller) -> None:
 
 
 @pytest.mark.any_database
-def test_a_test_shop_says_test_in_lists_and_on_pages(tester: Caller) -> None:
+def test_a_test_shop_says_test_in_lists_and_on_pages(staff: Client, tester: Caller) -> None:
     made = buy(tester)
-    staff: Client = logged_in(is_superuser=True)
     for path in (
         *("shops/shop/", f"shops/shop/{tester.shop.id}/change/", "shops/carriercontract/", "shops/accesstoken/"),
         *("labels/shippinglabel/", f"labels/shippinglabel/{made['id']}/change/"),
@@ -303,9 +306,8 @@ def test_a_test_shop_says_test_in_lists_and_on_pages(tester: Caller) -> None:
 
 
 @pytest.mark.any_database
-def test_a_contract_of_a_test_shop_is_added_in_the_admin_without_credentials(db: None, tests: Sandbox) -> None:
+def test_a_contract_of_a_test_shop_is_added_in_the_admin_without_credentials(staff: Client, tests: Sandbox) -> None:
     ShopFactory(id="essai", is_test=True)
-    staff: Client = logged_in(is_superuser=True)
     typed = {"shop": "essai", "carrier_code": "alpha", "products": ["alpha-13"]}
     assert staff.post(f"{CONTRACTS}add/", typed | {"_check": "yes"}).context["check"].is_good
     assert staff.post(f"{CONTRACTS}add/", typed).status_code == 302
@@ -341,9 +343,8 @@ def test_the_clients_paths_are_the_sandboxs(test_server: SandboxServer) -> None:
     assert {name: url for name, url in urls if url} == test_server.urls
 
 
-def test_its_tokens_say_test_and_are_known_everywhere(tester: Caller) -> None:
+def test_its_tokens_say_test_and_are_known_everywhere(staff: Client, tester: Caller) -> None:
     assert tester.token.startswith("pts_test_")
     assert tester.get(f"{TRACKING}/search", query_params={"orderName": "x"}).status_code == 200
     assert caller(ShopFactory()).token.startswith("pts_")
-    staff: Client = logged_in(is_superuser=True)
     assert staff.get("/admin/shops/accesstoken/", {"q": tester.token}).context["cl"].result_count == 1

@@ -19,6 +19,10 @@ from tests.support.desk import seen
 from tests.support.markup import parsed
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_sidebar")]
+PERMISSIONS = (
+    *("add_shop", "change_shop", "add_accesstoken", "change_accesstoken", "view_personal_data", "add_user"),
+    *("change_user", "delete_user", "add_carriercontract", "add_webhookendpoint", "change_webhookdelivery"),
+)
 TOKENS = "/admin/shops/accesstoken/"
 SHOPS = "/admin/shops/shop/"
 HOSTILE = """"><script>alert(1)</script><img src=x onerror='alert(2)'>"""

@@ -46,6 +46,7 @@ from tests.support.audit import changes
 from tests.support.desk import FRENCH
 from tests.support.paths import SHIPMENTS
 
+PERMISSIONS = ("change_shippinglabel", "view_personal_data")
 MIB = 1024 * 1024
 NO_PDF = "FAULT NOLABEL"  # numbers and a reservation came
 

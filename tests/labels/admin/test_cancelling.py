@@ -20,6 +20,7 @@ from tests.support.audit import changes, note
 from tests.support.desk import FRENCH, seen
 from tests.support.paths import PARCELS, SHIPMENTS
 
+PERMISSIONS = ("change_shippinglabel", "view_personal_data")
 WAITED = timedelta(minutes=61)
 
 

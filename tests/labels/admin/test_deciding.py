@@ -31,6 +31,8 @@ from tests.support.factories import ShopFactory
 from tests.support.paths import SHIPMENTS
 from tests.support.threads import in_threads
 
+PERMISSIONS = ("change_shippinglabel", "view_personal_data")
+
 
 def test_marked_as_not_made_the_same_key_buys_again(staff: Client, buyer: Caller) -> None:
     label = bought_unknown(buyer, "beta", "FAULT HTML502")

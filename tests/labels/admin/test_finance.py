@@ -22,6 +22,7 @@ from tests.support.cases import in_one_test
 from tests.support.factories import ShopFactory, import_parcel
 
 pytestmark = pytest.mark.usefixtures("no_sidebar")
+PERMISSIONS = ("view_shippinglabel", "view_labelfigure")
 
 FINANCE = "/admin/labels/labelfigure/"
 
@@ -45,11 +46,6 @@ def counted(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
             count, shop=shop, carrier_code=carrier, state=state, created_at=at, weights_kg=weights
         )
     recount()
-
-
-@pytest.fixture
-def staff(db: None) -> Client:
-    return logged_in("view_shippinglabel", "view_labelfigure")
 
 
 def table(browser: Client, query: str = "") -> list[tuple[str, ...]]:

@@ -22,6 +22,8 @@ from tests.support.desk import FRENCH
 from tests.support.factories import AccessTokenFactory, ShopFactory
 from tests.support.sql import execute, use_indexes
 
+PERMISSIONS = ("view_shippinglabel", "view_carriercontract", "view_personal_data")
+
 
 def test_the_list_shows_every_attempt_the_newest_first(staff: Client, shop: Shop) -> None:
     token = AccessTokenFactory(shop=shop, name="checkout")

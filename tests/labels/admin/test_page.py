@@ -20,6 +20,7 @@ from tests.support.api import client, logged_in
 from tests.support.desk import FRENCH
 from tests.support.factories import AccessTokenFactory, ShopFactory
 
+PERMISSIONS = ("change_shippinglabel", "view_carriercontract", "view_personal_data")
 HOSTILE = """"><script>alert(1)</script><img src=x onerror='alert(2)'>{{7*7}}"""
 
 

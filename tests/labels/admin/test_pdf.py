@@ -27,6 +27,8 @@ from tests.support.api import Caller, Response, client
 from tests.support.cases import in_one_test
 from tests.support.paths import SHIPMENTS
 
+PERMISSIONS = ("change_shippinglabel", "view_personal_data")
+
 
 def test_the_pdf_opens_by_a_url_signed_on_the_click(staff: Client, shop: Shop) -> None:
     label = LabelFactory(shop=shop, tracking_numbers=["6A1111"])

@@ -29,6 +29,7 @@ from tests.support.api import Caller, logged_in
 from tests.support.desk import listed
 from tests.support.markup import parsed
 
+PERMISSIONS = ("change_shippinglabel", "view_personal_data")
 ASK = "Ask the carrier now"
 
 

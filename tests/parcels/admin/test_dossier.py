@@ -16,7 +16,6 @@ from shops.staff.text_pdf import Heading, as_pdf
 from shops.webhooks import endpoints
 from tests.labels.factories import LabelFactory
 from tests.parcels.admin.pages import PARCELS, page_of
-from tests.support.api import logged_in
 from tests.support.desk import member
 from tests.support.factories import (
     DestinationFactory,
@@ -29,6 +28,7 @@ from tests.support.factories import (
 )
 
 pytestmark = pytest.mark.django_db
+PERMISSIONS = ("view_parcel", "view_shippinglabel", "view_webhookdelivery", "view_personal_data")
 NUMBER = "XU123456789FR"
 
 
@@ -37,11 +37,6 @@ def shop() -> Shop:
     return ShopFactory(
         id="lumiere", name="Maison Lumière", sender_address={"address1": "1 rue du Phare", "zip": "29200"}
     )
-
-
-@pytest.fixture
-def staff() -> Client:
-    return logged_in("view_parcel", "view_shippinglabel", "view_webhookdelivery", "view_personal_data")
 
 
 def ms(hours_ago: float) -> int:

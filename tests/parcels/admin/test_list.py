@@ -28,6 +28,8 @@ from tests.support.factories import (
 )
 from tests.support.sql import execute, use_indexes, value
 
+PERMISSIONS = ("view_parcel", "view_personal_data")
+
 
 def test_one_box_finds_by_number_order_email_and_id(staff: Client, shop: Shop) -> None:
     import_parcel(

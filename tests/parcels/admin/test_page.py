@@ -24,6 +24,7 @@ from tests.support.factories import (
     promise,
 )
 
+PERMISSIONS = ("view_parcel", "view_personal_data")
 HOSTILE = """"><script>alert(1)</script><img src=x onerror='alert(2)'>{{7*7}}"""
 
 

@@ -19,6 +19,8 @@ from tests.support.tracking import record
 
 ASK, LET_GO = f"{PARCELS}P1/ask/", f"{PARCELS}P1/let-go/"
 
+PERMISSIONS = ("view_parcel", "view_personal_data")
+
 
 def followed(shop: Shop, parcel_id: str = "P1", days_silent: float = 0, *, is_listed: bool = True) -> None:
     old = ms_ago(20)

@@ -24,6 +24,7 @@ from tests.support.factories import ShopFactory
 from tests.support.threads import Threads
 from tests.support.waiting import WAIT_TIMEOUT_S
 
+PERMISSIONS = ("add_webhookendpoint", "change_webhookendpoint", "change_webhookdelivery")
 ENDPOINTS = "/admin/shops/webhookendpoint/"
 DELIVERIES = "/admin/shops/webhookdelivery/"
 
@@ -72,7 +73,7 @@ def test_two_who_make_the_last_endpoint_at_once_make_one_and_the_other_is_told(r
     shop = ShopFactory()
     for _ in range(MAX_ENDPOINTS - 1):
         endpoints.create(shop=shop, url=receiver.url)
-    both = [logged_in(name=name, is_superuser=True) for name in ("ada", "bob")]
+    both = [logged_in(*PERMISSIONS, name=name) for name in ("ada", "bob")]
     with Threads(2) as pool:
         with transaction.atomic():
             Shop.objects.select_for_update(no_key=True).get(id=shop.id)
