@@ -94,7 +94,7 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[DepositSlip]:
         return super().get_queryset(request).defer("pdf", "label_ids")
 
-    def get_fields(self, request: HttpRequest, obj: DepositSlip | None = None) -> list[str]:
+    def get_fields(self, request: HttpRequest, obj: DepositSlip | None = None) -> list[Any]:
         return [name for name in self.fields if name != "pdf_link" or self.has_open_permission(request)]
 
     def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
