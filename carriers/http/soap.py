@@ -54,13 +54,11 @@ def parse(document: bytes) -> Element:
     parser = DefusedXMLParser(target=_BoundedBuilder(), encoding="utf-8", forbid_dtd=True)
     try:
         parser.feed(document)
-        root = parser.close()
+        root: Element = parser.close()
     except UnreadableError:
         raise
     except (ParseError, ValueError, LookupError):
         raise UnreadableError("the answer is not readable XML") from None
-    if not isinstance(root, Element):
-        raise UnreadableError("the answer has no XML element")
     return root
 
 

@@ -77,7 +77,6 @@ class SandboxServer:
 
 class _Listener(ThreadingHTTPServer):
     request_queue_size = 512
-    daemon_threads = True
     block_on_close = False
 
     def __init__(self, address: tuple[str, int], state: State) -> None:

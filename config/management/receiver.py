@@ -13,7 +13,6 @@ from shops.webhooks import signing
 class Receiver(ThreadingHTTPServer):
     """Serves a shop's endpoint on this machine; verifies the signature, as every receiver should."""
 
-    daemon_threads = True
     secret = ""  # of the endpoint, once it is made
 
     def __init__(self, host: str, show: Callable[[str], None]) -> None:

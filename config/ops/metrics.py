@@ -133,7 +133,6 @@ class Server(ThreadingHTTPServer):
     """Serves the metrics of all processes; each process runs one, all on the same port."""
 
     allow_reuse_port = True
-    daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Log that a connection broke, without details."""
