@@ -64,7 +64,7 @@ class PointQuerySerializer(QuerySerializer):
     address1 = TextField(required=False, default="", max_length=200)
     weight = WeightParameter(source="weight_kg", required=False, default=None)
     shipDate = DateField(source="ship_on", required=False)
-    limit = WholeNumberParameter(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
+    limit = WholeNumberParameter(max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
 
     def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
         yield from super().rule_faults(data)

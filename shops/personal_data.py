@@ -4,7 +4,7 @@ Each app declares its columns once; masks, exports, erasure, retention and the t
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
@@ -68,10 +68,9 @@ class Members:
 
     parts: Mapping[str, Part]
     others: Collection[str] = ()
-    unknown: Part = field(default=Value(Kind.FREE_TEXT))
 
     def part(self, name: str) -> "Part | None":
-        return self.parts.get(name) or (None if name in self.others else self.unknown)
+        return self.parts.get(name) or (None if name in self.others else Value(Kind.FREE_TEXT))
 
     def masked(self, value: Json | None, beside: Beside) -> Json | None:
         return value and self.changed(value, lambda part, each: part.masked(each, value))

@@ -42,7 +42,7 @@ class CursorParameter(TextParameter):
 class PageSerializer(QuerySerializer):
     """The query of a list; those with filters add them."""
 
-    limit = WholeNumberParameter(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
+    limit = WholeNumberParameter(max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
     cursor = CursorParameter(max_length=MAX_CURSOR_LENGTH)
 
 

@@ -29,14 +29,14 @@ class TextParameter(StringField):
 
 
 class WholeNumberParameter(StringField):
-    def __init__(self, *, min_value: int, max_value: int, **kwargs: Any) -> None:
+    def __init__(self, *, max_value: int, **kwargs: Any) -> None:
         super().__init__(required=False, **kwargs)
-        self.min_value, self.max_value = min_value, max_value
+        self.max_value = max_value
 
     def to_internal_value(self, data: Any) -> Any:
-        number = int(data) if re.fullmatch(r"[0-9]{1,9}", data) else -1
-        if not self.min_value <= number <= self.max_value:
-            raise serializers.ValidationError(f"must be a whole number from {self.min_value} to {self.max_value}.")
+        number = int(data) if re.fullmatch(r"[0-9]{1,9}", data) else 0
+        if not 1 <= number <= self.max_value:
+            raise serializers.ValidationError(f"must be a whole number from 1 to {self.max_value}.")
         return number
 
 

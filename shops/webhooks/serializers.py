@@ -38,7 +38,7 @@ class PlaceParameter(TextParameter):
 class EventQuerySerializer(QuerySerializer):
     after = PlaceParameter(max_length=MAX_CURSOR_LENGTH)
     type = ChoiceField(tuple(EVENT_TYPES), required=False)
-    limit = WholeNumberParameter(min_value=1, max_value=MAX_EVENTS, default=100)
+    limit = WholeNumberParameter(max_value=MAX_EVENTS, default=100)
 
 
 class EventTypesField(ListOfField):

@@ -160,5 +160,4 @@ def parameters(source: Json) -> Iterator[Json]:
 def parameter_schema(field: Field) -> Json:
     if not isinstance(field, query_fields.WholeNumberParameter):
         return value_schema(field)
-    default = {} if field.default is serializers.empty else {"default": field.default}
-    return {"type": "integer", "minimum": field.min_value, "maximum": field.max_value} | default
+    return {"type": "integer", "minimum": 1, "maximum": field.max_value, "default": field.default}
