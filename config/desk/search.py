@@ -108,7 +108,7 @@ class Search:
         if self.token and self.sees_tokens:
             return page_of(self.token)
         label_id = self.text.upper()
-        if self.found and label_id in self.found[-1].by_number:
+        if label_id in self.found[-1].by_number:
             return address_of("labels.shippinglabel", label_id)
         pages = [*map(page_of, self.hits[:2]), *(page for _title, page in self.others[:2])]
         return pages[0] if len(pages) == 1 else ""

@@ -12,6 +12,7 @@ from anyascii import anyascii
 from django.db.models import Q
 from django.utils.translation import gettext_lazy
 
+from shops.db.querysets import any_of
 from shops.db.words import word
 
 NAME, POSTAL_CODE, PHONE, EMAIL = "n", "z", "p", "e"
@@ -70,12 +71,9 @@ class RecipientSearch:
         self.text = folded(text.strip())
         self.words = WORD.findall(self.text)[:MAX_WORDS]
 
-    def condition(self, *, begins: bool) -> Q | None:
-        """Return the condition for rows with these words, or such as begin so; None where it can't be a recipient."""
-        found = Q(pk__in=[])
-        for alternative in self.alternatives():
-            found |= Q(*(self.term(*each, begins=begins) for each in alternative))
-        return found if len(found) else None
+    def condition(self, *, begins: bool) -> Q:
+        """Return the condition for rows with these words, or such as begin so; of no row where it is no recipient."""
+        return any_of(Q(*(self.term(*each, begins=begins) for each in words)) for words in self.alternatives())
 
     @property
     def kinds(self) -> list[str]:

@@ -121,12 +121,11 @@ def of_recipient(rows: QuerySet[Any, Any], text: str, in_town: Callable[[str], Q
     recipient, words = RecipientSearch(text), text.split()[:MAX_WORDS]
     found: set[str] = set()
     for begins in (False, True):
-        condition = recipient.condition(begins=begins)
-        if condition is not None and len(found) <= LISTED:
-            found.update(any_of_them(rows.filter(condition)))
+        if len(found) <= LISTED:
+            found.update(any_of_them(rows.filter(recipient.condition(begins=begins))))
     for place in range(len(words) - 1, 0, -1):
-        condition = RecipientSearch(" ".join(words[:place])).condition(begins=False)
-        if condition is not None and not found:
+        if not found:
+            condition = RecipientSearch(" ".join(words[:place])).condition(begins=False)
             found.update(any_of_them(rows.filter(condition & in_town(" ".join(words[place:])))))
     return found
 
