@@ -49,4 +49,4 @@ class StaffBackend(ModelBackend):
         return super().authenticate(request, **credentials)
 
     def user_can_authenticate(self, user: Any) -> bool:
-        return user is not None and user.is_staff and super().user_can_authenticate(user)
+        return user.is_staff and super().user_can_authenticate(user)

@@ -107,7 +107,7 @@ def prepare_publication(label: ShippingLabel) -> Callable[[], None]:
     Return the function that makes the parcel of a generated label, or follows the shop's own with one of its numbers,
     in the transaction that makes the label visible.
     """
-    numbers = label.tracking_numbers or [""]
+    numbers = label.tracking_numbers
     lock_shop(label.shop_id)
     arguments = {f"number{rank}": number for rank, number in enumerate(numbers)}
     own = {"shop": label.shop_id, "label": label.id, "since": since(label)}
