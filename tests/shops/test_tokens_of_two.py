@@ -51,6 +51,17 @@ def test_who_sees_no_customers_asks_for_a_token_and_a_colleague_gives_it(shop: S
     assert not TOKEN.findall(give(another("Operations"), token).text)  # it is given once
 
 
+def test_of_two_colleagues_who_give_it_at_once_one_is_shown_its_text(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(member("Operations"), shop)
+    token, faster, give_it = AccessToken.objects.get(), AccessToken.objects.get(), AccessToken.give
+    monkeypatch.setattr(AccessToken, "give", lambda each: (give_it(faster), give_it(each))[1])
+    answer = give(member("root"), token)
+    assert not TOKEN.findall(answer.text)
+    assert "A colleague was faster." in answer.text
+
+
 def test_who_sees_customers_anyway_makes_a_token_alone(shop: Shop) -> None:
     (text, *_) = TOKEN.findall(add(member("root"), shop).text)
     assert AccessToken.objects.get().last_four == text[-4:]
