@@ -153,9 +153,9 @@ def publish(label: ShippingLabel, *, deadline: float | None = None, is_leased: b
     if label.pdf is None:
         return label
     try:
-        pdf, ends = unmerged.merged(bytes(label.pdf)), storage.deadline()
-        is_ours = with_db_retry(lambda: leased_again(label, ends, is_leased=is_leased), deadline=deadline)
-        if is_ours:
+        pdf = unmerged.merged(bytes(label.pdf))
+        ends = with_db_retry(lambda: leased_again(label, is_leased=is_leased), deadline=deadline)
+        if is_ours := ends is not None:
             storage.store(label, pdf, ends)
             is_ours = with_db_retry(lambda: move(label, Event.STORED, pdf=None), deadline=deadline)
     except UnreadableError as error:
@@ -175,19 +175,19 @@ def publish(label: ShippingLabel, *, deadline: float | None = None, is_leased: b
     return label
 
 
-def leased_again(label: ShippingLabel, ends: Deadline, *, is_leased: bool) -> bool:
-    """Let nobody adopt a part of a `received` label while its PDF is stored; tell if nobody has, nor stored it.
+def leased_again(label: ShippingLabel, *, is_leased: bool) -> Deadline | None:
+    """Let nobody adopt a part of a `received` label while its PDF is stored; None if others have, or have stored it.
 
-    The time to store it begins before the check: a process that is suspended after it finds that over.
+    The time to store it, returned, begins before the check: a process that is suspended after it finds that over.
     """
-    ends.begin()
+    ends = storage.deadline()
     if is_leased and clock.upper_bound_now() + timedelta(seconds=settings.STORAGE_TIMEOUT_S) < label.leased_until:
-        return True
+        return ends
     row, until = ShippingLabel.objects.row_of(label), lease()
     if not row.filter(state=LabelState.RECEIVED, decided_at=label.decided_at).update(leased_until=until):
-        return not row.exists()  # one that vanished is written again
+        return None if row.exists() else ends  # one that vanished is written again
     label.leased_until = until
-    return True
+    return ends
 
 
 def fail_during_request(label: ShippingLabel, error: CarrierError) -> PurchaseFailedError:

@@ -117,12 +117,13 @@ def make_due(endpoint_id: str, *, spacing: timedelta = timedelta(0)) -> None:
     older than the schedule keeps to it then, so that it ends.
     """
     now = clock.now()
-    waiting = WebhookDelivery.objects.waiting().filter(endpoint=endpoint_id)
+    waiting = WebhookDelivery.objects.queued().filter(endpoint=endpoint_id)
     if spacing:
         waiting = waiting.filter(created_at__gt=now - compressed(SCHEDULE))
     is_recent = Q(last_attempt_at__gt=now - spacing)
     for rows, due_at in ((waiting.exclude(is_recent), now), (waiting.filter(is_recent), now + spacing)):
         with transaction.atomic():
+            # None of them is under way: what is leased was due when it was claimed.
             later = rows.filter(due_at__gt=due_at).select_for_update(skip_locked=True)
             for ids in batches(list(later.values_list("id", flat=True))):
                 attempts = Greatest(F("attempts") - 1, 0)

@@ -202,10 +202,6 @@ class WebhookDeliveryQuerySet(ForShop):
     def queued(self) -> Self:
         return self.filter(state=DeliveryState.QUEUED)
 
-    def waiting(self) -> Self:
-        """Queued deliveries that no process makes now."""
-        return self.queued().exclude(leased_until__gt=clock.Now())
-
     def told_since(self, moment: datetime) -> Self:
         """Deliveries since a moment, inclusive; SQLite compares texts, and its own times end with the milliseconds."""
         return self.filter(created_at__gt=moment - timedelta(microseconds=1))

@@ -112,5 +112,5 @@ def headers(claim: Claim) -> dict[str, str]:
 
 def reason_of(error: Exception) -> str:
     """Name a failure in a word, which shops, staff and metrics are shown."""
-    chain = [error, error.__cause__, error.__context__]
+    chain = [error, error.__context__]
     return next((name for kind, name in REASONS if any(isinstance(each, kind) for each in chain)), OTHER_REASON)

@@ -150,7 +150,7 @@ def test_an_event_without_a_status_is_shown_with_what_the_shop_said_before_it() 
     for scans, expected in (
         ([], [S.OUT_FOR_DELIVERY, S.OUT_FOR_DELIVERY, S.OUT_FOR_DELIVERY, S.FULFILLED]),
         ([event(3, S.IN_TRANSIT)], [S.OUT_FOR_DELIVERY, S.OUT_FOR_DELIVERY, S.OUT_FOR_DELIVERY, S.IN_TRANSIT]),
-        ([event(5, S.EXCEPTION)], [S.EXCEPTION, S.EXCEPTION]),  # of one time: the carrier is the master of what happened
+        ([event(5, S.EXCEPTION)], [S.EXCEPTION, S.EXCEPTION]),  # of one time, the carrier is the master
         ([event(7, S.EXCEPTION)], [S.EXCEPTION, S.EXCEPTION, S.OUT_FOR_DELIVERY, S.OUT_FOR_DELIVERY, S.FULFILLED]),
     ):
         timeline = derive(reported=shop, events=[*messages, *scans])
