@@ -211,8 +211,8 @@ class WebhookDeliveryQuerySet(ForShop):
 
         What is queued already is due at once.
         """
-        idle = self.filter(endpoint__revoked_at=None).exclude(leased_until__gt=clock.Now())
-        return idle.update_in_order(state=DeliveryState.QUEUED, attempts=0, due_at=clock.Now())
+        kept = self.filter(endpoint__revoked_at=None)
+        return kept.update_in_order(state=DeliveryState.QUEUED, attempts=0, due_at=clock.Now())
 
     def update_in_order(self, **values: Any) -> int:
         """Update many, by short transactions that lock them by their ids: so that none deadlocks. Return how many."""

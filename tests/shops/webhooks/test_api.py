@@ -176,6 +176,7 @@ def test_a_paused_endpoint_keeps_its_events_and_active_sends_them_at_once(own: C
     assert get(own, made)["queued"] == 1
     assert send(own, "PATCH", made, body={"status": "active"}).json()["status"] == "active"
     assert deliver_due() == 1
+    tell_label(own.shop.id, "waits")  # no delivery yet
     last = get(own, made)["lastDelivery"]
     assert (last["httpStatus"], last["reason"]) == (200, None)
 
@@ -186,6 +187,7 @@ def test_a_disabled_endpoint_is_told_to_the_others_and_active_enables_it(own: Ca
     endpoints.disable(made["id"], "it answered 410")
     shown = get(own, made)
     assert (shown["status"], shown["disabledReason"]) == ("disabled", "it answered 410")
+    assert get(own, watching)["status"] == "active"
     event = WebhookEvent.objects.get()
     assert (event.type, event.data) == ("webhook.disabled", {"endpointId": made["id"], "reason": "it answered 410"})
     assert WebhookDelivery.objects.get().endpoint_id == watching["id"]
@@ -195,13 +197,14 @@ def test_a_disabled_endpoint_is_told_to_the_others_and_active_enables_it(own: Ca
 
 
 def test_an_address_and_types_change_and_what_is_left_out_stays(own: Caller, receiver: Receiver) -> None:
-    made = make(own, receiver, eventTypes=["label.failed"])
+    made, left = make(own, receiver, eventTypes=["label.failed"]), get(own, make(own, receiver))
     changed = send(own, "PATCH", made, body={"url": receiver.url + "/new"}).json()
     assert (changed["url"], changed["eventTypes"]) == (receiver.url + "/new", ["label.failed"])
     assert send(own, "PATCH", made, body={"eventTypes": None}).json()["eventTypes"] is None
     assert send(own, "PATCH", made, body={}).json()["url"] == receiver.url + "/new"
     for body in ({"url": "https://user@shop.example/"}, {"status": "disabled"}, {"url": None}):
         assert_error(send(own, "PATCH", made, body=body), 400)
+    assert get(own, left) == left
 
 
 def test_what_failed_is_sent_to_another_address_at_once(own: Caller, receiver: Receiver) -> None:
@@ -245,7 +248,9 @@ def test_a_replay_sends_again_what_has_ended_and_at_once_what_waits(own: Caller,
     assert deliver_due() == 2
     event_id = WebhookEvent.objects.get(subject="before").message_id
     assert send(own, "POST", made, "/replay", {"eventIds": [event_id, "msg_unknown"]}).json() == {"queued": 1}
+    receiver.status = 404
     assert deliver_due() == 1
+    assert get(own, made)["lastDelivery"]["httpStatus"] == 404
     assert [each.id for each in receiver.received].count(event_id) == 2
 
 

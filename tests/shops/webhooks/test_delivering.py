@@ -193,6 +193,14 @@ def test_rows_behind_a_failed_one_are_put_off_until_it_is_due_so_that_they_cost_
     assert set(WebhookDelivery.objects.values_list("due_at", flat=True)) == {first.due_at}
 
 
+def test_a_pause_is_not_cut_short_by_what_else_is_tried(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
+    for status in (200, 500):
+        attempt(endpoint, receiver, status, "one")
+    waiting = row(state="queued")
+    attempt(endpoint, receiver, 500, "other")
+    assert row(id=waiting.id).due_at == waiting.due_at
+
+
 @pytest.mark.any_database
 @pytest.mark.parametrize("flood", FLOODS)
 def test_a_flood_before_the_end_of_a_receivers_head_is_a_failure_and_one_behind_it_is_cut_off(
