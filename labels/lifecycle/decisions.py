@@ -117,10 +117,9 @@ def save_adoption(
     adopted = list(filter(None, tracking_numbers))
     facts: dict[str, Any] = {
         "tracking_numbers": adopted,
-        # What is known beside it, and not cancelled yet.
+        # What is known beside it; what of that is not cancelled is to be cancelled.
         "surplus_numbers": outcomes.unique(
-            label.surplus_numbers,
-            (each for each in label.tracking_numbers if each not in {*adopted, *label.cancelled_numbers}),
+            label.surplus_numbers, (each for each in label.tracking_numbers if each not in adopted)
         ),
         "pdf": pdf,
         "cancel_requested_at": None,

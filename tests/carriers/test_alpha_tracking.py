@@ -143,9 +143,10 @@ def test_the_way_to_the_point_changes_nothing_after_the_arrival_there(
     serve: Serve, text: str, alone: Status, after_the_arrival: Status | None
 ) -> None:
     arrived = alpha_event("AB", NOON, "Colis mis à disposition au point de retrait")
-    told_late = alpha_event("RB", LATER, text)
+    message, told_late = alpha_event("SM", NOON, "Message envoyé"), alpha_event("RB", LATER, text)
 
-    for events, status in (([told_late], alone), ([arrived, told_late], after_the_arrival)):
+    ways = [told_late], [message, told_late], [arrived, told_late]
+    for events, status in zip(ways, (alone, alone, after_the_arrival), strict=True):
         assert told(serve, "alpha", alpha_history(*events)).events[-1].status is status
 
 

@@ -193,7 +193,9 @@ def test_a_disabled_endpoint_is_told_to_the_others_and_active_enables_it(own: Ca
     assert WebhookDelivery.objects.get().endpoint_id == watching["id"]
     (told,) = until(lambda: own.get(f"{TRACKING}/events").json()["data"])
     assert told["type"] == "webhook.disabled"
+    endpoints.disable(watching["id"], "it answered 410")
     assert send(own, "PATCH", made, body={"status": "active"}).json()["status"] == "active"
+    assert get(own, watching)["status"] == "disabled"
 
 
 def test_an_address_and_types_change_and_what_is_left_out_stays(own: Caller, receiver: Receiver) -> None:
