@@ -118,6 +118,7 @@ def test_a_cancellation_after_the_moment_holds(is_bought_before: bool, product_c
     assert [parcel["id"] for parcel in values(Parcel)] == [parcel["id"] for parcel in parcels]
     assert buyer.get(f"{SHIPMENTS}/{label_id}").status_code == 404
     assert buyer.look_up(row().tracking_number).status_code == 404
+    assert WebhookEvent.objects.latest("id").type == "label.cancelled"
     assert post(buyer, order(product_code), key=KEY).json()["code"] == "LABEL_CANCELLED"
 
 

@@ -274,11 +274,13 @@ def test_another_shop_goes_on(carriers: Carriers, shop: Shop, settings: Settings
     ContractFactory(shop=other, carrier_code="beta")
     follow(other, "N2", carrier_code="beta")
     third = follow(without, "N3", carrier_code="beta")
+    follow(without, "N4")  # alpha's, which needs no contract
     carriers.faults["N1"] = beta_refusal("201")
     carriers.tell("N2", "PCHCFM")
     assert run("beta") == {"credentials_rejected": 1, "known": 1}
     assert "N3" not in carriers.asked
     assert number_of(third).outcome == Outcome.NO_CONTRACT
+    assert run() == {"unknown": 1}
 
 
 def test_alpha_needs_no_contract(carriers: Carriers) -> None:

@@ -295,7 +295,7 @@ def test_the_newest_report_speaks_for_the_shop_and_of_equal_ones_the_later(
 ) -> None:
     parcel = imported(*new)
     merge_with_stored(parcel, imported(*stored))
-    assert parcel.last_status == shown
+    assert (parcel.last_status, parcel.updated_at) == (shown, max(stored[1], new[1]))
 
 
 def test_a_parcel_that_was_only_announced_has_not_moved() -> None:
