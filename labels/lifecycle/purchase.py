@@ -162,9 +162,8 @@ def finish_again(label: ShippingLabel) -> ShippingLabel:
     """Finish a label that waits for the storage, within the bulkhead; raise ApiError."""
     try:
         with bulkhead.enter(label.carrier_code, is_test=label.shop.is_test):
-            latest = ShippingLabel.objects.row_of(label).get()  # stored by another meanwhile, or cancelled since
-            if latest.state != LabelState.RECEIVED:
-                return bought(latest)
+            # Stored by another meanwhile, or cancelled since, it has no PDF left to publish.
+            latest = ShippingLabel.objects.row_of(label).get()
             return bought(outcomes.publish(latest, is_leased=False))
     except BulkheadFullError:
         raise LabelError(IDEMPOTENCY_KEY_IN_PROGRESS, label) from None

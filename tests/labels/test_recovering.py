@@ -165,6 +165,14 @@ def test_a_pdf_that_is_lost_too_is_fetched_from_alpha(buyer: Caller, sandbox: Sa
     assert_bought(buyer, sandbox)
 
 
+def test_a_label_of_beta_stays_bought_though_its_pdf_is_lost_too(buyer: Caller) -> None:
+    restore = moment()
+    post(buyer, order(BETA), key=KEY)
+    storage.delete(row().pdf_key)
+    restore()
+    assert recover() == ["1 labels put back: label_generated", "0 labels reconciled"]
+
+
 @pytest.mark.real_services
 def test_of_two_at_once_one_puts_a_label_back(transactional_db: None, buyer: Caller) -> None:
     restore = moment()
