@@ -283,6 +283,14 @@ def test_another_shop_goes_on(carriers: Carriers, shop: Shop, settings: Settings
     assert run() == {"unknown": 1}
 
 
+def test_credentials_that_no_key_opens_are_none_that_the_carrier_refuses(carriers: Carriers, shop: Shop) -> None:
+    parcel = follow(shop, "N1", carrier_code="beta")
+    CarrierContract.objects.update(encrypted_credentials="x")
+    assert run("beta") == {}
+    assert (number_of(parcel).outcome, carriers.asked) == (Outcome.UNAVAILABLE, [])
+    assert not CarrierContract.objects.get(shop=shop, carrier_code="beta").is_tracking_refused
+
+
 def test_alpha_needs_no_contract(carriers: Carriers) -> None:
     follow(ShopFactory(), "N1")
     assert run() == {"unknown": 1}
