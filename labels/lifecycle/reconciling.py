@@ -26,6 +26,7 @@ from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, STORED, LabelState, S
 from labels.pdfs import recovery, storage, unmerged
 from shops.api.errors.coded import SettledError
 from shops.contracts.conversation import Conversation, NoAccountError, conversation_about
+from shops.contracts.models import CarrierContract
 from shops.db import clock
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
@@ -187,14 +188,21 @@ def control_for(label: ShippingLabel) -> str:
     """Return the id of a label that the search must find if it is to be believed that it does not find this one.
 
     That is one bought since on the same account, after the wait in which a search may be late. There is none where a
-    number or the PDF has come.
+    number or the PDF has come. Nor is there one where the label does not tell its account and the contract has changed:
+    the parcels may have been made on the old one.
     """
     wait = timedelta(seconds=max(settings.RECONCILE_WAIT_S, settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S))
     is_early = clock.now() < label.created_at + wait
     if is_early or label.tracking_numbers or label.reservation_number or label.pdf:
         return ""
+    accounts = {label.account_number}
+    if not label.account_number:
+        contract = CarrierContract.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
+        if contract is None or contract.updated_at > label.created_at:
+            return ""
+        accounts.add(contract.account_number)
     of_shop = ShippingLabel.objects.for_shop(label.shop_id)
-    bought = of_shop.filter(carrier_code=label.carrier_code, account_number=label.account_number).generated()
+    bought = of_shop.filter(carrier_code=label.carrier_code, account_number__in=accounts).generated()
     purchase_ended_at = label.created_at + timedelta(seconds=settings.CARRIER_TIMEOUT)
     since = bought.filter(id__gt=label.id, created_at__gt=purchase_ended_at).order_by("id")
     return since.values_list("id", flat=True).first() or ""
