@@ -41,6 +41,11 @@ def test_the_page_says_what_happened_last_and_what_happens_next(
     assert f"<strong>Last:</strong> {last} <strong>Next:</strong> {next_step}" in page
 
 
+def test_a_day_is_no_time_of_day_in_french(staff: Client) -> None:
+    label = LabelFactory(state="failed", ask_again_at=NOON)
+    assert "à <time" not in staff.get(f"{LABELS}{label.pk}/change/", headers=FRENCH).text
+
+
 def test_the_page_tells_the_whole_story(staff: Client, shop: Shop) -> None:
     token = AccessTokenFactory(shop=shop, name="checkout")
     contract = ContractFactory(shop=shop, carrier_code="beta")
