@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db import models, transaction
 from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from shops.db import clock
@@ -53,7 +54,8 @@ def colleagues() -> list[str]:
 @transaction.atomic
 def act(request: HttpRequest, model: type[Taken], key: str) -> None:
     """Do what a form says with a row that exists: take it, let it go or hand it over, and leave a note."""
-    row = model._default_manager.select_for_update(of=("self",)).only("pk", "taken_by", "notes").get(pk=key)
+    rows = model._default_manager.select_for_update(of=("self",)).only("pk", "taken_by", "notes")
+    row = get_object_or_404(rows, pk=key)  # an import that was waited for may have replaced a label's parcel
     me, text = request.user.get_username(), request.POST.get("note", "").strip()[:MAX_NOTE].replace("\0", "")
     takers = {"take": me, "release": "", "hand": request.POST.get("to", ""), "note": row.taken_by}
     taker = takers.get(request.POST.get("do", ""), row.taken_by)

@@ -14,12 +14,13 @@ from parcels.figures.counting import recount
 from parcels.models import Parcel, TrackingNumber
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
-from shops.staff import days
+from shops.staff import days, taking
 from shops.staff.audit.models import AuditEntry
 from shops.staff.panels import Row
 from shops.staff.taking import QueueRow
 from shops.webhooks.models import WebhookEndpoint
 from tests.labels.factories import ContractFactory, LabelFactory, publish
+from tests.labels.gates import during
 from tests.support.api import logged_in
 from tests.support.desk import listed, member
 from tests.support.factories import ParcelLineFactory, ShopFactory, import_lines, import_parcel, promise
@@ -211,6 +212,16 @@ def test_a_parcel_keeps_who_took_it_and_its_notes_when_it_is_imported_again() ->
     assert "Ask the depot" in staff.get(f"{page}change/").text
     assert "Ask the depot" not in member("Operations").get(f"{page}change/").text
     assert TrackingNumber.objects.get().parcel_id == kept.id
+
+
+def test_a_parcel_that_an_import_replaces_meanwhile_is_taken_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who wants to take a label's parcel waits for the import that holds it, and then there is another parcel."""
+    label = LabelFactory(tracking_numbers=["N1"])
+    publish(label)
+    facts: dict[str, Any] = {"trackingId": "N1", "trackingNumbers": ["N1"], "createdAt": ms(label.created_at)}
+    during(monkeypatch, taking, "act", before=lambda *_: import_parcel(label.shop, **facts))
+    answer = member("Support").post(f"/admin/parcels/parcel/{label.id}/take/", {"do": "take"})
+    assert (answer.status_code, Parcel.objects.get().taken_by) == (404, "")
 
 
 @pytest.mark.parametrize("act", ["queue/overdue", "morning"])
