@@ -101,17 +101,18 @@ class Customer:
         try:
             label_erasure.await_receipts(self.labels)
             pdfs = pdfs_before + sum(map(label_erasure.remove_pdf, label_erasure.with_pdf(self.labels)))
-            label_erasure.blank_receipts(self.labels)
+            with transaction.atomic():
+                # First: what changes a label locks it before imports and parcels.
+                labels = label_erasure.erase(self.labels)
+                label_erasure.blank_receipts(self.labels)  # now that nobody changes a label
+                lock_imports(self.shop_id)
+                lock_shop(self.shop_id)  # a label's parcel takes the customer's fields from another one of the order
+                has_more = bool(self.email) and self.has_more()
+                parcels = parcel_erasure.erase(self.parcels)
+                is_all = not self.email or (labels == len(self.labels) and not has_more)
+                transaction.set_rollback(not is_all)
         except StorageError as error:
             raise unreachable(error, pdfs=1) from None  # those before the one that stays
-        with transaction.atomic():
-            labels = label_erasure.erase(self.labels)  # first: what changes a label locks imports and parcels after it
-            lock_imports(self.shop_id)
-            lock_shop(self.shop_id)  # a label's parcel takes the customer's fields from another one of the order
-            has_more = bool(self.email) and self.has_more()
-            parcels = parcel_erasure.erase(self.parcels)
-            is_all = not self.email or (labels == len(self.labels) and not has_more)
-            transaction.set_rollback(not is_all)
         if not is_all:
             return self.erase(pdfs)
         self.record(Action.REMOVED, parcels=parcels, labels=labels, pdfs=pdfs)

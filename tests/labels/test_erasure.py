@@ -359,6 +359,24 @@ def test_a_pdf_that_a_purchase_still_stores_keeps_nobody(
 
 
 @pytest.mark.real_services
+def test_the_receipt_of_a_label_that_is_cancelled_before_its_row_is_erased_keeps_nobody(
+    transactional_db: None, own: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = label_of_the_person(own.shop)
+    cancel = Elsewhere(lambda: cancelling.cancel(label))
+
+    def cancel_first(_: object) -> None:
+        cancel.begin()
+        cancel.join()
+
+    during(monkeypatch, label_erasure, "erase", before=cancel_first)
+    assert run("own", EMAIL)[1] == "1 label"
+    receipt = receipts.read(label.id)
+    assert receipt
+    assert (receipt.state, receipt.recipient["email"]) == (LabelState.CANCELLED, "")
+
+
+@pytest.mark.real_services
 def test_an_erasure_does_not_deadlock_with_the_cancellation_of_a_surplus_parcel_that_two_imports_name(
     transactional_db: None, own: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -389,7 +407,7 @@ def test_an_erasure_erases_what_is_imported_while_pdfs_are_removed(
     label = label_of_the_person(own.shop, tracking_numbers=["N1"])
     known = parcel_of_the_person(own.shop, orderId=label.order_id) | {"customerEmail": EMAIL}
     later = {"customerEmail": "other@example.com", "previousEmails": [], "id": "later", link: known[link]}
-    during(monkeypatch, label_erasure, "blank_receipts", before=lambda _: parcel_of_the_person(own.shop, **later))
+    during(monkeypatch, label_erasure, "await_receipts", before=lambda _: parcel_of_the_person(own.shop, **later))
     assert run("own", EMAIL)[0] == "2 parcels"
     assert traces() == []
 
@@ -399,7 +417,7 @@ def test_an_erasure_erases_a_label_that_is_bought_of_the_same_order_meanwhile(
 ) -> None:
     """It takes the customer's fields from the order's parcel, whoever it is sent to."""
     order_id = parcel_of_the_person(buyer.shop)["orderId"]
-    during(monkeypatch, label_erasure, "blank_receipts", before=lambda _: post(buyer, order(orderId=order_id)))
+    during(monkeypatch, label_erasure, "await_receipts", before=lambda _: post(buyer, order(orderId=order_id)))
     assert run("own", EMAIL) == ["2 parcels", "1 label", "1 PDF"]
     assert traces() == []
 
@@ -409,7 +427,7 @@ def test_a_label_that_the_shop_begins_to_cancel_meanwhile_leaves_every_row_as_it
 ) -> None:
     label = label_of_the_person(own.shop)
     parcel_of_the_person(own.shop, orderId=label.order_id)
-    monkeypatch.setattr("labels.personal_data.erasure.blank_receipts", lambda _: cancelling.begin(label))
+    monkeypatch.setattr("labels.personal_data.erasure.await_receipts", lambda _: cancelling.begin(label))
     said = f"only some PDFs were removed: settle or decide these labels first: {label.id}"
     with pytest.raises(CommandError, match=f"^{said}$"):
         run("own", EMAIL)
