@@ -94,7 +94,7 @@ class Hosts:
         logger.warning("database silent", extra={"database": self.alias, "host": ":".join(host)})
 
     def is_lost(self, host: Host, connected_at: float) -> bool:
-        return bool(self.silent_at) and connected_at <= self.silent_at.get(host, -1.0)
+        return connected_at <= self.silent_at.get(host, -1.0)
 
 
 @cache

@@ -24,9 +24,8 @@ class CountingRedisCache(RedisCache):
         Django's cache creates a client for every call, which takes a third of a look-up's CPU time. (Before Python
         3.12 functools' `cached_property` would let only one thread at a time connect.)
         """
-        options = {name: value for name, value in self.options.items() if name != "serializer"}
-        pool_class = options.pop("pool_class", redis.ConnectionPool)
-        return pool_class.from_url(self.url, deadline=self.deadline, **options).make_connection()
+        options = {name: value for name, value in self.options.items() if name not in {"pool_class", "serializer"}}
+        return self.options["pool_class"].from_url(self.url, deadline=self.deadline, **options).make_connection()
 
     def count(self, key: str, timeout_s: int) -> int:
         """Count once, anew if Redis closed the connection; raise redis.RedisError or OSError by the one deadline."""

@@ -53,7 +53,7 @@ def checked_product(carrier_code: str, code: str, replacement: str, service: str
         raise TermsError("products", text.format(carrier_code=carrier_code, service=service))
     if service and not (replacement and re.fullmatch(r"[0-9]{1,3}", service)):
         raise TermsError("products", gettext("a service has 1 to 3 digits, and stands with the carrier's code"))
-    if as_code and not (carrier.has_services and service and re.fullmatch(r"[A-Za-z0-9]{1,3}", as_code)):
+    if as_code and not (service and re.fullmatch(r"[A-Za-z0-9]{1,3}", as_code)):
         text = gettext("`as` has 1 to 3 letters and digits, and stands with alpha's code and service")
         raise TermsError("products", text)
     codes = {"carrier_code": replacement, "service": service} | ({"as_code": as_code} if as_code else {})
