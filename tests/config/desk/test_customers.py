@@ -13,6 +13,7 @@ from shops.staff.audit.recording import customer_digests
 from tests.config.test_roles import WHO
 from tests.labels.factories import LabelFactory
 from tests.shops.commands import call
+from tests.support.api import logged_in
 from tests.support.desk import FRENCH, member
 from tests.support.factories import ShopFactory, import_parcel
 
@@ -63,6 +64,13 @@ def test_a_customer_is_erased_with_the_commands_words_before_and_after(shop: Sho
     assert dry_run()[:1] == ["0 parcels"]
     entry = AuditEntry.objects.get(action=Action.REMOVED)
     assert (entry.actor, entry.shop_id, entry.details["parcels"]) == ("support", "lumiere", 1)
+
+
+def test_who_may_not_change_labels_erases_nobody(shop: Shop) -> None:
+    viewer = logged_in("view_personal_data", "view_parcel", "view_shippinglabel")
+    assert 'name="erase"' not in post(viewer)
+    assert viewer.post(PAGE, {"shop_id": "lumiere", "email": EMAIL, "erase": ""}).status_code == 403
+    assert Parcel.objects.filter(customer_email=EMAIL).exists()
 
 
 def test_a_customer_is_exported_as_the_command_does_it(shop: Shop) -> None:
