@@ -101,10 +101,11 @@ class Customer:
         try:
             label_erasure.await_receipts(self.labels)
             pdfs = pdfs_before + sum(map(label_erasure.remove_pdf, label_erasure.with_pdf(self.labels)))
+            blanked = label_erasure.blank_receipts(self.labels)
             with transaction.atomic():
                 # First: what changes a label locks it before imports and parcels.
                 labels = label_erasure.erase(self.labels)
-                label_erasure.blank_receipts(self.labels)  # now that nobody changes a label
+                label_erasure.blank_receipts(self.labels, blanked)  # now that nobody changes a label
                 lock_imports(self.shop_id)
                 lock_shop(self.shop_id)  # a label's parcel takes the customer's fields from another one of the order
                 has_more = bool(self.email) and self.has_more()

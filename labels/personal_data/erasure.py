@@ -6,8 +6,8 @@ countries; and a sender that is the shop's own address.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import timedelta
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
 from time import sleep
 from typing import Any, Final
 
@@ -26,6 +26,8 @@ from shops.personal_data import Traces, left_of
 # A key is kept for this long, erased or not: a repeated request must not buy again.
 KEY_PROMISE = timedelta(hours=24)
 WITHOUT_KEYS: Final = {name: key.left for name, key in KEYS.items()}
+# A label whose receipt was blanked: its id, and what each change of it changes.
+Blanked = tuple[str, str, datetime]
 
 
 def labels_of(shop_id: str, email: str) -> list[Traces]:
@@ -99,14 +101,22 @@ def await_receipts(label_ids: Sequence[str]) -> None:
         sleep(receipts.TIMEOUT_S)
 
 
-def blank_receipts(label_ids: Iterable[str]) -> None:
-    """Leave in the receipts of labels that are over what an erasure leaves of their rows. Raise StorageError."""
+def blank_receipts(label_ids: Iterable[str], blanked: Collection[Blanked] = ()) -> set[Blanked]:
+    """Leave in the receipts of labels that are over what an erasure leaves of their rows. Raise StorageError.
+
+    Return the labels as they were, so that of a second run those alone are written that have changed meanwhile.
+    """
+    found = set()
     for label in rows_with(label_ids, ShippingLabel.objects.over().select_related("shop")):
+        found.add(seen := (label.id, label.state, label.leased_until))
+        if seen in blanked:
+            continue
         is_past = label.finished_at is not None and label.finished_at < clock.now() - KEY_PROMISE
         for name, left in (remainder(label) | (WITHOUT_KEYS if is_past else {})).items():
             setattr(label, name, left)
         label.addresses_removed_at = label.addresses_removed_at or clock.now()
         receipts.write(label)
+    return found
 
 
 def past_promise(labels: ShippingLabelQuerySet) -> ShippingLabelQuerySet:
