@@ -148,8 +148,8 @@ MUTANTS = [
     Mutant(
         "a control is another carrier's",
         "labels/lifecycle/reconciling.py",
-        "of_shop.filter(carrier_code=label.carrier_code, account_number=label.account_number)",
-        "of_shop.filter(account_number=label.account_number)",
+        "of_shop.filter(carrier_code=label.carrier_code, account_number__in=accounts)",
+        "of_shop.filter(account_number__in=accounts)",
         "label",
     ),
     Mutant(
