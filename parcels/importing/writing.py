@@ -21,13 +21,17 @@ from parcels.tracking.schedule import schedule_next_check
 from parcels.tracking.shop_report import has_changed, merge_with_stored
 from shops.db import bulk
 from shops.db.bulk import MAX_VALUES, batches
+from shops.staff.taking import hand_over
 
 # An update never moves a parcel to another shop; what staff take and note is theirs.
 KEPT_FIELDS = {"id", "shop", "imported_at", "taken_by", "taken_at", "notes"}
 UPDATED_FIELDS = tuple(f.name for f in Parcel._meta.concrete_fields if f.name not in KEPT_FIELDS and not f.generated)
 COMPARED_FIELDS = tuple(name for name in UPDATED_FIELDS if name != "search_words")  # which are made of others
 compared = attrgetter(*COMPARED_FIELDS)
-OTHERS_FIELDS = ("id", "shop_id", "imported_at", "created_at", "updated_at", "are_texts_erased", "is_withdrawn")
+OTHERS_FIELDS = (
+    *("id", "shop_id", "imported_at", "created_at", "updated_at", "are_texts_erased", "is_withdrawn"),
+    *("taken_by", "taken_at", "notes"),
+)
 BEFORE_FIELDS = ("id", "shop_id", "imported_at", *COMPARED_FIELDS)
 # What an import can change of a number's row.
 NUMBER_FIELDS = (
@@ -82,7 +86,7 @@ class Batch:
     """A batch of one shop's parcels, by id and in the order of ids, on its way into the database.
 
     `others` are parcels beside it that numbers come from or go to; `numbers` are the rows of each parcel's numbers,
-    as they will be.
+    as they will be; `takers` took those of each parcel in `others`.
     """
 
     shop_id: str
@@ -92,6 +96,7 @@ class Batch:
     others: dict[str, Parcel] = field(default_factory=dict)
     numbers: defaultdict[str, dict[str, TrackingNumber]] = field(default_factory=lambda: defaultdict(dict))
     of_labels: dict[str, TrackingNumber] = field(default_factory=dict)
+    takers: dict[str, Parcel] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     changed: dict[int, TrackingNumber] = field(default_factory=dict)
     gone: dict[int, TrackingNumber] = field(default_factory=dict)
@@ -227,6 +232,7 @@ class Batch:
             timeline.keep_report(taker)
             taker.updated_at = max(taker.updated_at, giver.updated_at)
         self.touched |= {giver.id, taker.id}
+        self.takers[giver.id] = taker
 
     # --- The end of a batch ---
 
@@ -275,7 +281,10 @@ class Batch:
         rows = [row for row in self.changed.values() if row.pk not in self.gone]
         bulk.save(sorted(rows, key=lambda row: row.pk), NUMBER_FIELDS)
         touched = [each for each in self.others.values() if each.id in self.touched]
-        Parcel.objects.filter(id__in=[each.id for each in touched if self.is_replaced(each)]).delete()
+        replaced = list(filter(self.is_replaced, touched))
+        for each in replaced:  # what staff took and noted of a label's parcel
+            hand_over(each, Parcel.objects.filter(id=self.takers[each.id].id))
+        Parcel.objects.filter(id__in=[each.id for each in replaced]).delete()
         erased = Parcel.objects.filter(id__in=[each.id for each in touched if each.are_texts_erased])
         erased.update(are_texts_erased=True)
         both = [(self.parcels[each.id], each) for each in self.before.values()]

@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db import models, transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
@@ -74,3 +75,11 @@ def act(request: HttpRequest, model: type[Taken], key: str) -> None:
     changes = {"taken_by": [before, taker]} if taker != before else {}
     details: dict[str, Any] = {"note": "A note was left."} if text else {}
     record(Action.CHANGED, row, changes=changes, **details)
+
+
+def hand_over(before: Taken, rows: QuerySet[Any, Any]) -> None:
+    """Give what was taken and noted of a row to the one that replaces it."""
+    if before.taken_by:
+        rows.filter(taken_by="").update(taken_by=before.taken_by, taken_at=before.taken_at)
+    if before.notes:
+        rows.update(notes=[*rows.values_list("notes", flat=True).get(), *before.notes][-MAX_NOTES:])

@@ -214,6 +214,24 @@ def test_a_parcel_keeps_who_took_it_and_its_notes_when_it_is_imported_again() ->
     assert TrackingNumber.objects.get().parcel_id == kept.id
 
 
+@pytest.mark.any_database
+@pytest.mark.parametrize("is_known", [False, True], ids=["new", "known"])
+def test_what_staff_took_and_noted_of_a_labels_parcel_is_the_ones_that_replaces_it(*, is_known: bool) -> None:
+    label = LabelFactory(tracking_numbers=["N1"])
+    publish(label)
+    line: dict[str, Any] = {"id": "P1", "trackingId": "R1", "trackingNumbers": [], "createdAt": ms(label.created_at)}
+    staff, other = member("Support"), member("Operations")
+    if is_known:
+        import_parcel(label.shop, **line)
+        other.post("/admin/parcels/parcel/P1/take/", {"do": "take", "note": "Lost?"})
+    staff.post(f"/admin/parcels/parcel/{label.id}/take/", {"do": "take", "note": "Ask the depot"})
+    import_parcel(label.shop, **line | {"trackingId": "N1", "trackingNumbers": ["N1"], "updatedAt": ms(timezone.now())})
+    parcel = Parcel.objects.get()
+    noted = ["Lost?", "Ask the depot"] if is_known else ["Ask the depot"]
+    assert (parcel.id, [note["text"] for note in parcel.notes]) == ("P1", noted)
+    assert (parcel.taken_by, parcel.taken_at is None) == ("operations" if is_known else "support", False)
+
+
 def test_a_parcel_that_an_import_replaces_meanwhile_is_taken_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who wants to take a label's parcel waits for the import that holds it, and then there is another parcel."""
     label = LabelFactory(tracking_numbers=["N1"])
