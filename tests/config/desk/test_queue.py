@@ -214,7 +214,6 @@ def test_a_parcel_keeps_who_took_it_and_its_notes_when_it_is_imported_again() ->
     assert TrackingNumber.objects.get().parcel_id == kept.id
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("is_known", [False, True], ids=["new", "known"])
 def test_what_staff_took_and_noted_of_a_labels_parcel_is_the_ones_that_replaces_it(*, is_known: bool) -> None:
     label = LabelFactory(tracking_numbers=["N1"])
