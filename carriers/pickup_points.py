@@ -125,8 +125,9 @@ class PickupPointCache:
 
     def search(self, query: PointQuery, ask: Callable[[], Sequence[PickupPoint]]) -> FoundPoints:
         """Return the answer to a search, asked for unless a fresh one is known; raises what `ask` raises."""
-        name = f"search:{int(query.digest, 16) % MAX_SEARCHES}"
-        found = _read(self._shared.get(name), query.digest)
+        digest = query.digest
+        name = f"search:{int(digest, 16) % MAX_SEARCHES}"
+        found = _read(self._shared.get(name), digest)
         now = datetime.fromtimestamp(time.time(), UTC)
         if found and now - found.asked_at < timedelta(seconds=SEARCH_FRESH_S):
             return found
@@ -139,7 +140,7 @@ class PickupPointCache:
         points = {(query.country_code, point.code): point for point in found.points}
         self._remember(points, query.day)
         networks = {_network_name(key): point.network for key, point in points.items() if point.network}
-        self._shared.update({name: _written(found, query.digest), **networks})
+        self._shared.update({name: _written(found, digest), **networks})
         return found
 
     def network_of(self, key: Key) -> str:
