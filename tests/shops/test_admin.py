@@ -150,6 +150,17 @@ def test_tokens_are_revoked_after_a_question_and_the_log_says_by_whom(staff: Cli
     assert (changes()[0].object_id, note()) == (token.id, "Revoked.")
 
 
+def test_a_question_and_its_act_lead_back_to_the_list_as_it_was_filtered(staff: Client, shop: Shop) -> None:
+    token, _ = AccessToken.issue(shop=shop)
+    chosen, valid = {"action": "revoke", "_selected_action": token.id}, f"{TOKENS}?state=valid"
+    question = staff.post(valid, chosen).text
+    assert f'<a href="{valid}"' in question
+    assert '<form method="post" class="confirm">' in question
+    assert staff.post(valid, chosen | {"is_confirmed": "yes"}).headers["Location"] == valid
+    token.refresh_from_db()
+    assert not token.is_valid
+
+
 def test_a_revocation_that_can_not_be_logged_fails(staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     token, _ = AccessToken.issue(shop=shop)
 
