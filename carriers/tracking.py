@@ -63,7 +63,7 @@ class TrackingEvent:
 
 @dataclass(frozen=True)
 class TrackingAnswer:
-    """All that a carrier tells of a tracking number, its events oldest first; equal times keep the carrier's order.
+    """All that a carrier reports of a tracking number, its events oldest first; equal times keep the carrier's order.
 
     `is_known` is false for a number that the carrier does not know (yet). The expected delivery, where the carrier
     names one, is between two moments.
@@ -113,7 +113,7 @@ class Tracker(Client):
     @staticmethod
     @abstractmethod
     def _read(answer: Answer, *, number: str, asked: str) -> TrackingAnswer:
-        """Return what is told of the number, by the name that it was `asked` for."""
+        """Return what is known of the number, by the name that it was `asked` for."""
 
 
 class Meaning(NamedTuple):

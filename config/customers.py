@@ -120,7 +120,7 @@ class Customer:
         return lines(parcels, labels, pdfs)
 
     def has_more(self) -> bool:
-        """Tell if there are further parcels by now; to look for further labels by e-mail would take too long."""
+        """Return whether there are further parcels by now; to look for further labels by e-mail would take too long."""
         parcels = by_id(parcel_erasure.parcels_of(self.shop_id, self.email))
         labels = by_id(label_erasure.labels_with(self.shop_id, ids=self.labels))
         follow(self.shop_id, parcels, labels)

@@ -57,7 +57,7 @@ def failed(request: HttpRequest) -> HttpResponse:
 
 
 def is_for_staff(request: HttpRequest) -> bool:
-    """Tell whether a member of staff asked for a page of the admin, under a name that serves it."""
+    """Return whether a member of staff asked for a page of the admin, under a name that serves it."""
     return request.path_info.startswith(ADMIN) and is_served(request) and admin.site.has_permission(request)
 
 

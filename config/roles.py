@@ -82,6 +82,6 @@ def in_words(permission: Permission) -> str:
 
 
 def may_be_kept_by_accounts(user: User) -> bool:
-    """Tell if a user may do nothing but what the roles allow that Accounts gives: others' accounts superusers keep."""
+    """Return whether a user may do only what the roles that Accounts gives allow: others' accounts superusers keep."""
     has_other_role = user.groups.exclude(name__in=GIVEN_BY_ACCOUNTS).exists()
     return not (user.is_superuser or has_other_role or user.user_permissions.exists())

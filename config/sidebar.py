@@ -24,7 +24,7 @@ def page(title: StrOrPromise, icon: str, view: str, permission: Any) -> dict[str
 
 
 def are_labels_shown(request: HttpRequest) -> bool:
-    """Tell if the page is of labels, and not that of those to decide, which has an item of its own."""
+    """Return whether the page is of labels, and not that of those to decide, which has an item of its own."""
     lists, to_decide = reverse("admin:labels_shippinglabel_changelist"), reverse(TO_DECIDE)
     return request.path.startswith(lists) and request.path != to_decide
 

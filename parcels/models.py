@@ -198,7 +198,7 @@ class TrackingNumberQuerySet(ForShop):
 
 
 class TrackingNumber(models.Model):
-    """A number on a parcel: what it is found by, what its carrier told of it, and when the carrier is asked next."""
+    """A number on a parcel: what it is found by, what its carrier reported, and when the carrier is asked next."""
 
     shop = models.ForeignKey(Shop, on_delete=models.PROTECT, related_name="+", db_index=False)
     number = KeyField(max_length=MAX_KEY_LENGTH)

@@ -161,7 +161,7 @@ class AccessToken(models.Model):
 
     @property
     def is_valid(self) -> bool:
-        """Tell if it may be used now; one that was asked for has no text before another person gives it."""
+        """Return whether it may be used now; one that was asked for has no text before another person gives it."""
         is_expired = self.expires_at is not None and self.expires_at <= timezone.now()
         is_given = not self.asked_by or bool(self.last_four)
         return self.revoked_at is None and not is_expired and is_given and self.shop.is_active

@@ -74,7 +74,7 @@ def read_codes(answer: Answer) -> frozenset[str]:
 
 
 def findings(terms: Terms, codes: AbstractSet[str]) -> list[Finding]:
-    """Tell for each product if the codes that it is bought by are among the contract's."""
+    """Return for each product whether the codes that it is bought by are among the contract's."""
     found = []
     for product, override in terms.products.items():
         wanted = [override.carrier_code] if override else [route.carrier_code for route in PRODUCTS[product].routes]

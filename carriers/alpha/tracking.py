@@ -114,9 +114,9 @@ def _without_late_arrivals(events: Iterator[TrackingEvent]) -> Iterator[Tracking
     is_at_point = False
     for event in events:
         is_late = is_at_point and event.code == TO_POINT and event.status is CODES[TO_POINT]
-        told = replace(event, status=None) if is_late else event
-        is_at_point = told.status is Status.WAITING_FOR_PICKUP or (is_at_point and told.status in STILL_THERE)
-        yield told
+        counted = replace(event, status=None) if is_late else event
+        is_at_point = counted.status is Status.WAITING_FOR_PICKUP or (is_at_point and counted.status in STILL_THERE)
+        yield counted
 
 
 def _details(element: Element) -> dict[str, str]:

@@ -50,7 +50,7 @@ class Fault:
 
     @property
     def loses_label(self) -> bool:
-        """Tell if the client gets no label that can be printed, though the parcel is bought."""
+        """Return whether the client gets no label that can be printed, though the parcel is bought."""
         is_unreadable = self.corrupt not in (None, corruption.mixed)
         return self.is_made and (is_unreadable or self.name in {"base64", "nolabel", "notpdf"})
 

@@ -129,6 +129,6 @@ def checked(body: bytes, environ: Mapping[str, Any], limit_bytes: int) -> bytes:
 
 
 def is_unread(request: HttpRequest) -> bool:
-    """Tell whether a request has a body that nobody read: the connection can't be used again."""
+    """Return whether a request has a body that nobody read: the connection can't be used again."""
     has_body = request.META.get("CONTENT_LENGTH", "") not in {"", "0"}
     return has_body and not request._read_started  # type: ignore[attr-defined]  # noqa: SLF001 - DRF asks for it too

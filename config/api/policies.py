@@ -26,7 +26,7 @@ KNOWN_PORTS = {"80", "443", str(urlsplit(settings.PUBLIC_BASE_URL).port or "")}
 
 
 def is_served(request: HttpRequest) -> bool:
-    """Tell whether the path is served under the request's host name; raise DisallowedHost."""
+    """Return whether the path is served under the request's host name; raise DisallowedHost."""
     if not settings.ADMIN_HOSTS or request.path_info.startswith(EVERYWHERE):
         return True
     is_admin_path = f"{request.path_info}/".startswith(ADMIN)

@@ -24,12 +24,12 @@ class CustomerForm(forms.Form):
 
 
 def may_export(request: HttpRequest) -> bool:
-    """Tell if the user may see all that is held of a customer."""
+    """Return whether the user may see all that is held of a customer."""
     return may_see(request) and request.user.has_perms(("parcels.view_parcel", "labels.view_shippinglabel"))
 
 
 def may_erase(request: HttpRequest) -> bool:
-    """Tell if the user may also change labels, which an erasure does."""
+    """Return whether the user may also change labels, which an erasure does."""
     return may_export(request) and request.user.has_perm("labels.change_shippinglabel")
 
 

@@ -81,7 +81,7 @@ class Group:
 
 
 def may_check(request: HttpRequest) -> bool:
-    """Tell if a user may look lists up: those who see parcels, and those who see the figures for finance."""
+    """Return whether a user may look lists up: those who see parcels, and those who see the figures for finance."""
     return may_view(request, "parcels", "parcel") or are_figures_allowed(request)
 
 

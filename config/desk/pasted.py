@@ -64,5 +64,5 @@ def parts(written: str) -> tuple[list[str], list[Decimal]]:
 
 
 def is_list(text: str) -> bool:
-    """Tell if a text typed into the box is several numbers."""
+    """Return whether a text typed into the box is several numbers."""
     return len([*islice(lines(text), 2)]) > 1

@@ -70,7 +70,7 @@ def take(request: HttpRequest, name: str) -> None:
 
 
 def yesterday(request: HttpRequest) -> Table | None:
-    """Tell what each carrier did yesterday, as counted last."""
+    """Describe what each carrier did yesterday, as counted last."""
     if not may_view(request, "parcels", "parcel"):
         return None
     day = days.today() - timedelta(days=1)

@@ -18,7 +18,7 @@ from shops.staff.audit.recording import acting, current_actor, record
 from shops.staff.panels import moment
 
 UNKNOWN = "(unknown name)"
-TOLD_AT_MOST = 5
+MAX_CHANGES = 5
 CHANGES = {authenticator_added: "added", authenticator_removed: "removed", authenticator_reset: "made anew"}
 
 
@@ -45,7 +45,7 @@ def changes_by_others(user: User) -> QuerySet[AuditEntry]:
     own = AuditEntry.objects.filter(object_type=user._meta.label_lower, object_id=str(user.pk))
     last = own.filter(action=Action.SIGNED_IN).values_list("pk", flat=True).first() or 0
     others = own.filter(action=Action.CHANGED, pk__gt=last).exclude(actor__in=[user.get_username(), UNKNOWN])
-    return others.order_by("id")[:TOLD_AT_MOST]
+    return others.order_by("id")[:MAX_CHANGES]
 
 
 @receiver(user_login_failed)

@@ -29,7 +29,7 @@ logger = logging.getLogger("service.login")
 
 
 def has_used_factor(request: HttpRequest) -> bool:
-    """Tell whether this session's user gave a second factor or set one up in it, or came by the sign-on."""
+    """Return whether this session's user gave a second factor or set one up in it, or came by the sign-on."""
     return any(record["method"] in FACTOR_METHODS for record in get_authentication_records(request, request.user))
 
 
@@ -38,7 +38,7 @@ def has_factor(user: Any) -> bool:
 
 
 def reset_by_two(user: User, *, by: str) -> bool:
-    """Reset a user's factors if a colleague of this one asked for it within a day, else ask; tell if they are reset."""
+    """Reset a user's factors if a colleague asked for it within a day, else ask; return whether they are reset."""
     own = AuditEntry.objects.filter(object_type=user._meta.label_lower, object_id=str(user.pk))
     last = own.filter(changes__in=[ASKED, RESET]).first()
     own_name = user.get_username()

@@ -18,7 +18,7 @@ class CountedCode(BaseAuthenticateForm):
     def clean_code(self) -> str:
         count_code(self.user)
         code: str = super().clean_code()
-        if self.authenticator.type == Authenticator.Type.TOTP and not take(self.authenticator, code):
+        if self.authenticator.type == Authenticator.Type.TOTP and not use_code(self.authenticator, code):
             raise get_adapter().validation_error("incorrect_code")
         return code
 
@@ -39,7 +39,7 @@ class TOTPForm(ActivateTOTPForm):
         return str(super().clean_code())
 
 
-def take(authenticator: Authenticator, code: str) -> bool:
+def use_code(authenticator: Authenticator, code: str) -> bool:
     """Keep a TOTP code's period in the database; False where it or a later one was taken before (RFC 6238, 5.2).
 
     allauth remembers codes in a cache, which other processes do not share.

@@ -20,7 +20,7 @@ logger = logging.getLogger("service.request")
 
 
 def is_look_up(environ: dict[str, Any]) -> bool:
-    """Tell whether a request reads parcels only: it has no body, and waits for nothing but the database and Redis."""
+    """Return whether a request reads parcels only: it has no body, and waits for nothing but the database and Redis."""
     return environ["REQUEST_METHOD"] in {"GET", "HEAD"} and environ["PATH_INFO"].startswith((PARCEL, SEARCH))
 
 

@@ -88,7 +88,7 @@ class DecideSelected(SelectedLabels):
 
 
 def decide(request: StaffRequest, choice: Choice, decision: Decision) -> None:
-    """Decide about each label, as long as there is time; tell which ended in which way."""
+    """Decide about each label, as long as there is time; report which ended in which way."""
     ends_at, ended = time.monotonic() + TIME_LIMIT_S, choice.left_out
     for label in choice.concerned:
         outcome = decision(request, label) if time.monotonic() < ends_at else NOT_REACHED

@@ -29,7 +29,7 @@ from shops.staff import figures
 from shops.staff.base import ModelAdmin, ReadOnly
 from shops.staff.days import today
 from shops.staff.display_texts import number
-from shops.staff.exports import answer, told_filters
+from shops.staff.exports import answer, audited_filters
 from shops.staff.panels import Figure, age_of, created, may_view, period
 from shops.staff.spreadsheets import Cell
 
@@ -141,7 +141,7 @@ class FinanceAdmin(ReadOnly, ModelAdmin[LabelFigure]):
 
     def export_view(self, request: HttpRequest, kind: str) -> HttpResponseBase:
         rows = cells(grouped(self.chosen(request).figures()))
-        titles, filters = [*map(str, TITLES)], told_filters(request)
+        titles, filters = [*map(str, TITLES)], audited_filters(request)
         return answer(kind, name=self.opts.label_lower, titles=titles, rows=rows, filters=filters)
 
     def chosen(self, request: HttpRequest) -> FinanceForm:

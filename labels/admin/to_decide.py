@@ -38,7 +38,7 @@ def undecided_count(request: HttpRequest) -> int:
 
 
 def is_decision_needed(request: HttpRequest) -> bool:
-    """Tell if the sidebar links to the labels to decide: there are some, and this user may see them."""
+    """Return whether the sidebar links to the labels to decide: there are some, and this user may see them."""
     return may_view(request, "labels", "shippinglabel") and undecided_count(request) > 0
 
 
@@ -102,7 +102,7 @@ def listed(labels: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
 
 
 def waits_for_person(label: ShippingLabel) -> bool:
-    """Tell if a person may decide about a label: no process works on it, and its outcome is open."""
+    """Return whether a person may decide about a label: no process works on it, and its outcome is open."""
     is_overdue = label.state in IN_CANCELLATION and label.is_cancellation_overdue
     return is_overdue or (label.state in OPEN and not label.is_leased)
 
@@ -152,7 +152,7 @@ def next_step(label: ShippingLabel, *, has_contract: bool) -> NextStep:
 
 
 def afterwards(label: ShippingLabel) -> NextStep:
-    """Tell what is still to be done about a label that is over."""
+    """Describe what is still to be done about a label that is over."""
     if label.ask_again_at is None:
         return NextStep(label, gettext("Nothing more, by itself."), is_open=False)
     if label.state == LabelState.FAILED:
@@ -161,7 +161,7 @@ def afterwards(label: ShippingLabel) -> NextStep:
 
 
 def unbilled(label: ShippingLabel, now: datetime) -> NextStep:
-    """Tell when a label settles itself, as its carrier bills none that is not used."""
+    """Describe when a label settles itself, as its carrier bills none that is not used."""
     settles_at = label.created_at + settle_wait()
     if now < settles_at:
         return NextStep(label, gettext("It fails, with its key free, as it costs nothing. That is at"), settles_at)
@@ -172,7 +172,7 @@ def unbilled(label: ShippingLabel, now: datetime) -> NextStep:
 
 
 def question(label: ShippingLabel, due: datetime | None, when: str) -> NextStep:
-    """Tell what the reconciliation asks about a label when it is due."""
+    """Describe what the reconciliation asks about a label when it is due."""
     text, suffix, can_be_asked = gettext("{carrier} is asked {when}"), "", decisions.can_be_asked(label)
     if label.state == LabelState.RECEIVED:
         text, can_be_asked = gettext("Its PDF is merged and stored {when}"), False

@@ -17,7 +17,7 @@ from carriers.client import Service
 from carriers.errors import CancellationRefused, CarrierError, CredentialsRejected, OutcomeUnknown
 from labels.lifecycle import parcels
 from labels.lifecycle.db_retry import with_db_retry
-from labels.lifecycle.leases import begin_call, hold, own
+from labels.lifecycle.leases import back_off, begin_call, own
 from labels.lifecycle.outcomes import see_surplus, unique
 from labels.lifecycle.states import Event, move
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel, lease
@@ -134,7 +134,7 @@ def begin(label: ShippingLabel) -> ShippingLabel:
 def defer(label: ShippingLabel) -> None:
     """End the lease of a cancellation that the carrier has answered, and let it be tried again in some minutes."""
     if label.state in IN_CANCELLATION:
-        hold(label)
+        back_off(label)
 
 
 def repeat(label: ShippingLabel, *, was_interrupted: bool) -> None:

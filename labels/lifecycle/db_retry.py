@@ -50,7 +50,7 @@ def with_db_retry(write: Callable[[], T], *, deadline: float | None = None) -> T
 
 
 def is_away(error: BaseException) -> bool:
-    """Tell if a statement failed for the database's sake, so that the same one may succeed later."""
+    """Return whether a statement failed for the database's sake, so that the same one may succeed later."""
     return isinstance(error, DATABASE_ERRORS) and not isinstance(error, PERMANENT_ERRORS)
 
 

@@ -20,7 +20,7 @@ from carriers.errors import CarrierError
 from carriers.shipment import DEFAULT_FORMAT, form_of
 from labels.lifecycle import cancelling, notices, outcomes, parcels, reconciling
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
-from labels.lifecycle.leases import hold, take
+from labels.lifecycle.leases import back_off, claim
 from labels.lifecycle.notices import CANCELLED, LEFT_OUT
 from labels.lifecycle.states import TRANSITIONS, Event, move
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel, is_free, lease
@@ -64,7 +64,7 @@ def adopt(
     label that is returned is `received`, not generated.
     """
     open_states = TRANSITIONS[Event.ADOPTED].sources
-    taken = take(label.id, ShippingLabel.objects.free().filter(state__in=open_states))
+    taken = claim(label.id, ShippingLabel.objects.free().filter(state__in=open_states))
     if taken is None:
         raise NotOpenError
     try:
@@ -87,7 +87,7 @@ def adopt(
 
 
 def lacks_customs_form(label: ShippingLabel, tracking_numbers: Sequence[str], pdfs: Collection[str]) -> bool:
-    """Tell if a parcel that crosses a border has no customs form among the PDFs, which are named."""
+    """Return whether a parcel that crosses a border has no customs form among the PDFs, which are named."""
     is_declared = needs_customs(party(label.sender), party({**label.recipient, **(label.pickup_point or {})}))
     return is_declared and any(form_of(number) not in pdfs for number in tracking_numbers if number)
 
@@ -235,7 +235,7 @@ def record(label: ShippingLabel, decided_by: AbstractBaseUser, message: str) -> 
 
 
 def can_be_asked(label: ShippingLabel) -> bool:
-    """Tell if its carrier can say what became of the label, and is still to be asked."""
+    """Return whether its carrier can say what became of the label, and is still to be asked."""
     if label.state in IN_CANCELLATION:
         return not label.is_cancellation_overdue
     is_open = label.state in OPEN and label.state != LabelState.INCOMPLETE
@@ -252,17 +252,17 @@ def reconcile_now(*, label: ShippingLabel, asked_by: AbstractBaseUser) -> Shippi
         account_of(label)
     except NotAskedError as error:
         raise DecisionError(error.sentence) from error
-    taken = take(label.id, ShippingLabel.objects.free().filter(state=label.state))
+    taken = claim(label.id, ShippingLabel.objects.free().filter(state=label.state))
     if taken is None:
         raise NotOpenError
     try:
         with suppress(PurchaseFailedError, StorageUnavailableError):  # its row says how: it was settled, or it waits
             reconciling.settle(taken)
     except BulkheadFullError as error:
-        hold(taken)
+        back_off(taken)
         raise DecisionError(error.sentence) from error
     except StorageError as error:  # it may hold what was bought: nothing is known without it
-        hold(taken)
+        back_off(taken)
         text = gettext("The storage can't be reached, and may hold the label. Try again later.")
         raise DecisionError(text) from error
     asked = ShippingLabel.objects.get(id=label.id)

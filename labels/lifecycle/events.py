@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from labels.models import ShippingLabel
 from shops.db.prepared import Row
-from shops.webhooks.outbox import Event, tell_all
+from shops.webhooks.outbox import Event, emit_all
 
 
 def emit(label: ShippingLabel, event_type: str, endpoints: Sequence[Row] | None = None) -> None:
@@ -17,4 +17,4 @@ def emit(label: ShippingLabel, event_type: str, endpoints: Sequence[Row] | None 
         "productCode": label.product_code,
         **({"code": label.error_code} if is_failed else {"trackingNumbers": label.tracking_numbers}),
     }
-    tell_all(label.shop_id, [Event(event_type, label.id, facts)], endpoints)
+    emit_all(label.shop_id, [Event(event_type, label.id, facts)], endpoints)

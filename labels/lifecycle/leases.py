@@ -23,7 +23,7 @@ def due() -> QuerySet[ShippingLabel]:
     return ShippingLabel.objects.interrupted() | ShippingLabel.objects.to_ask_again()
 
 
-def take(label_id: str, rows: QuerySet[ShippingLabel]) -> ShippingLabel | None:
+def claim(label_id: str, rows: QuerySet[ShippingLabel]) -> ShippingLabel | None:
     """Lease a label of some; None if another process was faster or it is none of them any more.
 
     `ask_again_at` of the one that is returned is what it was: nothing, if a process was interrupted at work on it.
@@ -40,7 +40,7 @@ def take(label_id: str, rows: QuerySet[ShippingLabel]) -> ShippingLabel | None:
     return label if taken else None
 
 
-def hold(label: ShippingLabel, until: datetime | None = None) -> None:
+def back_off(label: ShippingLabel, until: datetime | None = None) -> None:
     """Take it up again later; until then it may be a person's.
 
     Nothing is done where this process has lost the lease.

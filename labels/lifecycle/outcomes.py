@@ -81,7 +81,7 @@ def kept_of(point: PickupPoint | None) -> dict[str, Any]:
 
 
 def are_as_ordered(label: ShippingLabel, numbers: Iterable[str]) -> bool:
-    """Tell if there is a number for each parcel, and each is another."""
+    """Return whether there is a number for each parcel, and each is another."""
     numbers = list(numbers)
     return all(numbers) and len(numbers) == len(set(numbers)) == len(label.weights_kg)
 
@@ -231,7 +231,7 @@ def save_failure(label: ShippingLabel, error: CarrierError, answer: dict[str, An
 
 
 def has_search(label: ShippingLabel) -> bool:
-    """Tell if the label's carrier can be asked for parcels by their reference."""
+    """Return whether the label's carrier can be asked for parcels by their reference."""
     return client(label.carrier_code, is_test=label.shop.is_test).can_be_asked
 
 

@@ -178,7 +178,7 @@ def place(label: ShippingLabel, ordered: Shipment, talk: Conversation, wait: Ord
         if not is_away(error):
             raise
         wait.retry(lambda: reserve_again(label))
-    receipts.keep(label)
+    receipts.try_to_write(label)
     return purchase(label, replace(ordered, id=label.id), talk)
 
 

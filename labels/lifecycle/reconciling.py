@@ -20,7 +20,7 @@ from carriers.http.transport import UnreadableError
 from carriers.shipment import DEFAULT_FORMAT, PurchasedLabel
 from labels.lifecycle import cancelling, notices, outcomes
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
-from labels.lifecycle.leases import ASK_AGAIN_AFTER, due, fail_own, hold, schedule, take
+from labels.lifecycle.leases import ASK_AGAIN_AFTER, back_off, claim, due, fail_own, schedule
 from labels.lifecycle.states import Event
 from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, STORED, LabelState, ShippingLabel, settle_wait
 from labels.pdfs import recovery, storage, unmerged
@@ -54,14 +54,14 @@ def reconcile(is_stopping: Callable[[], bool] = lambda: False) -> Counter[str]:
     for label_id in [*interrupted.values_list("id", flat=True), *failed.values_list("id", flat=True)]:
         if is_stopping():
             break
-        label = take(label_id, due())
+        label = claim(label_id, due())
         if label is None:
             continue
         try:
             settle_on_record(label)
         except storage.StorageError as error:  # it may hold what was bought: nothing is known without it
             logger.warning("storage not asked", extra={"label": label.id, "reason": str(error)})
-            hold(label)
+            back_off(label)
         except Exception:  # one label's failure must not keep the others waiting; it is tried again after its lease
             logger.exception("label not reconciled", extra={"label": label.id})
             label.refresh_from_db(fields=["state"])  # the new state may not be written
@@ -97,13 +97,13 @@ def settle(label: ShippingLabel) -> None:
     elif label.reservation_number or outcomes.has_search(label):
         ask(label)
     elif CARRIERS[label.carrier_code].bills_unused_labels:
-        hold(label)
+        back_off(label)
     else:
         settle_unbilled(label)
 
 
 def record_stored(label: ShippingLabel) -> bool:
-    """Record a label that was bought while the database was away; tell if it was. Raise StorageError."""
+    """Record a label that was bought while the database was away; return whether it was. Raise StorageError."""
     purchased = recovery.find(label)
     if purchased is None:
         return False
@@ -132,9 +132,9 @@ def settle_unbilled(label: ShippingLabel) -> None:
     if label.state == LabelState.FAILED:
         schedule(label, None)
     elif clock.now() < settles_at:
-        hold(label, settles_at)
+        back_off(label, settles_at)
     elif storage.read(label.pdf_key):
-        hold(label)
+        back_off(label)
     else:
         error = SettledError(label.carrier_code, NOT_USED)
         fail_own(label, Event.SETTLED, error, pdf=None, ask_again_at=None)
@@ -149,7 +149,7 @@ def cancel_surplus(label: ShippingLabel) -> None:
     if not label.left_of_surplus or not is_billed:
         schedule(label, None)
     elif clock.now() < (label.decided_at or label.created_at) + CANCEL_TIMEOUT:
-        hold(label)
+        back_off(label)
     else:
         schedule(label, None, staff_notice=notices.of_surplus(label.left_of_surplus))
 
@@ -176,11 +176,11 @@ def ask(label: ShippingLabel) -> None:
         if is_over and not label.uncancelled_numbers and is_too_late(label):
             schedule(label, None)
         else:
-            hold(label)
+            back_off(label)
 
 
 def is_too_late(label: ShippingLabel) -> bool:
-    """Tell if the week is over in which a purchase that failed is looked for."""
+    """Return whether the week is over in which a purchase that failed is looked for."""
     return clock.now() >= label.created_at + STOP_ASKING_AFTER
 
 
@@ -226,7 +226,7 @@ def settle_found(label: ShippingLabel, talk: Conversation, found: tuple[str, ...
         error = SettledError(label.carrier_code, NOT_MADE)
         fail_own(label, Event.NOT_FOUND, error, ask_again_at=clock.now() + LAST_QUESTION_AFTER)
     else:
-        hold(label)
+        back_off(label)
 
 
 def all_numbers(label: ShippingLabel, found: tuple[str, ...]) -> tuple[str, ...]:
@@ -287,7 +287,7 @@ def cancel_late(label: ShippingLabel, talk: Conversation, found: tuple[str, ...]
             leave(label, NOT_CANCELLED, tuple(numbers))
             return
         if len(label.cancelled_numbers) < len(label.weights_kg):  # the search shows no more at a time
-            hold(label)
+            back_off(label)
             return
     now, asks_last_at = clock.now(), label.created_at + LAST_QUESTION_AFTER
     if not (is_believed or now < asks_last_at or is_too_late(label)):

@@ -72,7 +72,7 @@ class Transition:
 
     @property
     def ends_purchase(self) -> bool:
-        """Tell if it is an end of the purchase, the last of which counts: a label, a failure or an open question."""
+        """Return whether it ends the purchase, the last of which counts: a label, a failure or an open question."""
         return self.sources[0] in {*OPEN, S.RECEIVED} and self.target != S.RECEIVED
 
 
@@ -101,7 +101,7 @@ def said_of(label: ShippingLabel) -> str:
 
 
 def move(label: ShippingLabel, event: Event, *guards: Q, **facts: Any) -> bool:
-    """Make a transition, with its key, its parcel and its webhook, in one transaction; tell if it was made.
+    """Make a transition, with its key, its parcel and its webhook, in one transaction; return whether it was made.
 
     It is not where the row is in another state than the table says, or `guards` are not true of it. `facts` are what
     else is known by now: they are the label's afterwards, and the row's if the transition was made. A label that is
@@ -126,12 +126,12 @@ def move(label: ShippingLabel, event: Event, *guards: Q, **facts: Any) -> bool:
     if is_made:
         metrics.TRANSITIONS.labels(label.carrier_code, event).inc()
         if step.target != S.RECEIVED:  # whose PDF waits for the storage, as its receipt would
-            transaction.on_commit(partial(receipts.keep, label), robust=True)
+            transaction.on_commit(partial(receipts.try_to_write, label), robust=True)
     return is_made
 
 
 def change(label: ShippingLabel, event: Event, guards: tuple[Q, ...], names: tuple[str, ...]) -> bool:
-    """Write the columns, and do with the parcel and the webhooks what the table says; tell if it was done."""
+    """Write the columns, and do with the parcel and the webhooks what the table says; return whether it was done."""
     step = TRANSITIONS[event]
     if guards and not ShippingLabel.objects.row_of(label).filter(*guards).select_for_update().exists():
         return False

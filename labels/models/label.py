@@ -208,7 +208,7 @@ class ShippingLabel(models.Model):
 
     @property
     def has_pdf(self) -> bool:
-        """Tell if there is a PDF to open, in the storage or, until that has it, in the row."""
+        """Return whether there is a PDF to open, in the storage or, until that has it, in the row."""
         return self.state == LabelState.RECEIVED or (self.state in STORED and not self.pdf_removed_at)
 
     @property
@@ -218,7 +218,7 @@ class ShippingLabel(models.Model):
 
     @property
     def is_cancelled_in_part(self) -> bool:
-        """Tell if a parcel of its own is cancelled."""
+        """Return whether a parcel of its own is cancelled."""
         return not set(self.tracking_numbers).isdisjoint(self.cancelled_numbers)
 
     @property
@@ -232,6 +232,6 @@ class ShippingLabel(models.Model):
 
     @property
     def is_cancellation_overdue(self) -> bool:
-        """Tell if the time is over in which a cancellation is tried again."""
+        """Return whether the time is over in which a cancellation is tried again."""
         asked_at = self.cancel_requested_at
         return asked_at is not None and asked_at < clock.now() - CANCEL_TIMEOUT

@@ -34,7 +34,7 @@ def name(label_id: str) -> str:
     return f"{ROOT}/{id_time(label_id):%Y/%m}/{label_id}"
 
 
-def keep(label: ShippingLabel) -> None:
+def try_to_write(label: ShippingLabel) -> None:
     """Write a label's receipt. A storage that is down stops nothing: a restore can't bring this state back then."""
     try:
         write(label)

@@ -91,7 +91,7 @@ def delete(name: str) -> None:
 
 
 def is_stored(name: str) -> bool:
-    """Tell if there is a PDF of this name. Raise StorageError."""
+    """Return whether there is a PDF of this name. Raise StorageError."""
     with reached():
         return bool(pdfs().exists(name))
 

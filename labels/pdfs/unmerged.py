@@ -56,13 +56,13 @@ def of_parcels(content: bytes, numbers: list[str]) -> dict[str, bytes]:
 
 
 def are_kept(label: ShippingLabel) -> bool:
-    """Tell if the row has PDFs of a label that is not known to be whole, without reading them."""
+    """Return whether the row has PDFs of a label that is not known to be whole, without reading them."""
     may_be = label.state in {LabelState.UNKNOWN, LabelState.INCOMPLETE}
     return may_be and ShippingLabel.objects.row_of(label).filter(pdf__isnull=False).exists()
 
 
 def waits_for_merge(label: ShippingLabel) -> bool:
-    """Tell if a bought label's PDFs are not merged yet: a person may put one in their place."""
+    """Return whether a bought label's PDFs are not merged yet: a person may put one in their place."""
     if label.state != LabelState.RECEIVED:
         return False
     start = ShippingLabel.objects.row_of(label).values_list(Substr("pdf", 1, len(ZIP)), flat=True).get()

@@ -30,8 +30,8 @@ ADDRESS = ("name", "firstName", "lastName", "company", "address1", "address2", "
 def claim(parcel: Parcel) -> bytes:
     """Make the file, the carrier's proofs of delivery behind it where it gives any now."""
     numbers = list(TrackingNumber.objects.filter(parcel=parcel.pk))
-    files, told = gathered(parcel, numbers)
-    text = as_pdf(text_of(parcel, numbers, told))
+    files, proof = gathered(parcel, numbers)
+    text = as_pdf(text_of(parcel, numbers, proof))
     with suppress(UnreadableError):
         return merged([text, *files]) if files else text
     return as_pdf(text_of(parcel, numbers, _("The carrier's proof cannot be read.")))
@@ -39,13 +39,13 @@ def claim(parcel: Parcel) -> bytes:
 
 def proof(parcel: Parcel) -> bytes:
     """Return the carrier's proofs of delivery, empty where it gives none now."""
-    files, _told = gathered(parcel, list(TrackingNumber.objects.filter(parcel=parcel.pk)))
+    files, _proof = gathered(parcel, list(TrackingNumber.objects.filter(parcel=parcel.pk)))
     with suppress(UnreadableError):
         return merged(files) if files else b""
     return b""
 
 
-def text_of(parcel: Parcel, numbers: list[TrackingNumber], told: str) -> Iterator[str]:
+def text_of(parcel: Parcel, numbers: list[TrackingNumber], proof: str) -> Iterator[str]:
     """Yield the lines; values are in euros."""
     named = ", ".join(parcel.tracking_numbers) or parcel.tracking_id
     yield Heading(_("Claim: parcel %(number)s") % {"number": named})
@@ -62,7 +62,7 @@ def text_of(parcel: Parcel, numbers: list[TrackingNumber], told: str) -> Iterato
         (_("Recipient"), address(parcel.destination)),
         (_("Contents"), contents(parcel.line_items)),
         (_("Events"), map(happened, reversed(story(parcel, numbers)))),
-        (_("Proof of delivery"), (delivered, told)),
+        (_("Proof of delivery"), (delivered, proof)),
     )
     for title, lines in sections:
         yield from ("", Heading(title), *lines)
@@ -99,7 +99,7 @@ def may_exist(parcel: Parcel, numbers: Iterable[TrackingNumber]) -> bool:
 
 
 def is_proved(number: TrackingNumber) -> bool:
-    """Tell if its carrier can be asked for proofs."""
+    """Return whether its carrier can be asked for proofs."""
     carrier = CARRIERS.get(number.carrier_code)
     return carrier is not None and carrier.proves_deliveries
 

@@ -53,7 +53,7 @@ def story(parcel: Parcel, numbers: Iterable[TrackingNumber]) -> list[Happening]:
 
 
 def promise(parcel: Parcel, now: datetime) -> tuple[str, bool]:
-    """Tell in words if the parcel is late, and whether it is."""
+    """Describe the delivery that was promised; the second value is whether the parcel is late."""
     end = promised_until(parcel)
     delivered_at = moment(parcel.delivery_date)
     if end is None:

@@ -107,7 +107,7 @@ def silent(carrier: TrackingFigure, days: int) -> Figure:
 
 
 def tracking(carriers: list[TrackingFigure]) -> Table:
-    """Tell how fresh the carriers' news are."""
+    """Describe how fresh the carriers' answers are."""
     now = figures.counted_at(figures.PARCELS)
     columns = (gettext("Carrier"), gettext("Parcels followed"), gettext("Last answer"), gettext("Late by"))
     rows = [(carrier.carrier_code, tracking_row(carrier, now)) for carrier in carriers]

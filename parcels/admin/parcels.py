@@ -40,7 +40,7 @@ from shops.staff.masking import conceal, may_see
 from shops.staff.search import spellings
 from shops.webhooks.models import WebhookDelivery
 
-TOLD_AT_MOST = 20
+MAX_DELIVERIES = 20
 LONGEST_PLACE = 60  # characters of a list
 admin.site.index_template = "parcels/admin_index.html"
 
@@ -54,7 +54,7 @@ def may_change(request: HttpRequest) -> bool:
 
 
 def can_be_asked(number: TrackingNumber) -> bool:
-    """Tell if the number's carrier has a tracking service, and has not given the number out again."""
+    """Return whether the number's carrier has a tracking service, and has not given the number out again."""
     if not number.carrier_code or milliseconds(timezone.now()) - number.created_at >= GIVEN_OUT_AGAIN_MS:
         return False
     return tracker(number.carrier_code, is_test=number.shop.is_test) is not None
@@ -98,7 +98,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
                 conceal(number, COLUMNS[TrackingNumber])
         words, is_late = dossier.promise(parcel, clock.now())
         about = [parcel.pk, *filter(None, (number.label for number in numbers))]
-        told = WebhookDelivery.objects.for_shop(parcel.shop_id).filter(subject__in=about).select_related("event")
+        deliveries = WebhookDelivery.objects.for_shop(parcel.shop_id).filter(subject__in=about).select_related("event")
         return {
             "promise": words,
             "is_late": is_late,
@@ -106,7 +106,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
             "copies": dossier.copies(parcel),
             "may_claim": may_see(request),
             "has_proof": may_see(request) and may_exist(parcel, numbers),
-            "told": told[:TOLD_AT_MOST],
+            "deliveries": deliveries[:MAX_DELIVERIES],
             "numbers": numbers,
             "is_followed": any(number.followed_since for number in numbers),
             "may_change": may_change(request),

@@ -25,16 +25,16 @@ NEWEST_OF_CARRIER: Final = Coalesce("last_event_at", Value(0, models.BigIntegerF
 
 
 def is_silent(since: datetime) -> Q:
-    """Make the condition of a number whose parcel was created before, and of which no source has told anything since.
+    """Make the condition of a number whose parcel was created before, and of which no source has reported since.
 
     The events, of all sources, are read last and of few parcels: in one expression, which the planner takes for one
     filter beside the index of the carriers' newest events.
     """
-    told = milliseconds(since)
-    by_carrier = Q(LessThan(NEWEST_OF_CARRIER, number(told)))
-    has_news = Q(parcel__last_status_updated_at__gte=told)
-    newest = Case(When(has_news, then=number(told)), default=Coalesce(FirstEvent(F("parcel__events")), number(0)))
-    return Q(parcel__created_at__lt=told) & by_carrier & Q(LessThan(newest, told))
+    moment = milliseconds(since)
+    by_carrier = Q(LessThan(NEWEST_OF_CARRIER, number(moment)))
+    is_newer = Q(parcel__last_status_updated_at__gte=moment)
+    newest = Case(When(is_newer, then=number(moment)), default=Coalesce(FirstEvent(F("parcel__events")), number(0)))
+    return Q(parcel__created_at__lt=moment) & by_carrier & Q(LessThan(newest, moment))
 
 
 def number(value: int) -> Value:

@@ -31,12 +31,12 @@ def newest(parcels: Iterable[Parcel]) -> Parcel:
 
 
 def are_of_one_time(one: Parcel | TrackingNumber, number: TrackingNumber) -> bool:
-    """Tell if a number is that of a parcel or row that names it: it was not given out again in between."""
+    """Return whether a number is that of a parcel or row that names it: it was not given out again in between."""
     return abs(one.created_at - number.created_at) < GIVEN_OUT_AGAIN_MS
 
 
-def is_told_of(number: TrackingNumber, other: TrackingNumber) -> bool:
-    """Tell if what was told of a label's number, or of one that left its parcel, is told of this new row too."""
+def are_shared(number: TrackingNumber, other: TrackingNumber) -> bool:
+    """Return whether this new row has the events of a label's number, or of one that left its parcel."""
     is_its_carriers = other.state != NumberState.REPORTED or other.carrier_code == number.carrier_code
     return is_its_carriers and are_of_one_time(number, other)
 
@@ -57,7 +57,7 @@ def without_texts(events: list[CarrierEvent], *, are_texts_erased: bool) -> list
 
 
 def absorb(number: TrackingNumber, other: TrackingNumber, *, are_texts_erased: bool = False) -> None:
-    """Let a number that moves to a parcel have what its carrier told of the row that the parcel has."""
+    """Let a number that moves to a parcel have what its carrier reported of the row that the parcel has."""
     both = [CarrierEvent.stored(each.number, row) for each in (number, other) for row in each.events]
     save_events(number, union(both), are_texts_erased=are_texts_erased)
     number.expected = max(filter(None, (number.expected, other.expected)), key=itemgetter("askedAt"), default=None)
@@ -65,7 +65,7 @@ def absorb(number: TrackingNumber, other: TrackingNumber, *, are_texts_erased: b
 
 @transaction.atomic
 def let_go(parcel_id: str, number: str) -> bool:
-    """Take a number off a parcel that has another one, until an import names it again; tell if it was done."""
+    """Take a number off a parcel that has another one, until an import names it again; return whether it was done."""
     list(locked([parcel_id]))
     rows = TrackingNumber.objects.filter(parcel=parcel_id)
     if not rows.exclude(number=number).exists() or not rows.filter(number=number).delete()[0]:
@@ -89,7 +89,7 @@ def lock_imports(shop_id: str) -> None:
 
 
 def try_to_lock_imports(shop_id: str) -> bool:
-    """Lock as `lock_imports` does if nobody has to be waited for; tell if so."""
+    """Lock as `lock_imports` does if nobody has to be waited for; return whether so."""
     read = lock(f"imports of {shop_id}", "pg_try_advisory_xact_lock")
     return read is None or bool(read()[0][0])
 

@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 
 from carriers import TRACKERS
-from parcels.importing.numbers import absorb, are_of_one_time, is_told_of, lock_shop, new_number, newest, state_beside
+from parcels.importing.numbers import absorb, are_of_one_time, are_shared, lock_shop, new_number, newest, state_beside
 from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.tracking import timeline
 from parcels.tracking.changes import StatusChange, emit
@@ -139,8 +139,8 @@ class Batch:
         self.derive()
         self.schedule()
         self.save()
-        told = {parcel_id: timeline.last_told(parcel) for parcel_id, parcel in self.before.items()}
-        emit([StatusChange(each, told.get(each.id)) for each in self.parcels.values()], is_silent=is_silent)
+        emitted = {parcel_id: timeline.last_emitted(parcel) for parcel_id, parcel in self.before.items()}
+        emit([StatusChange(each, emitted.get(each.id)) for each in self.parcels.values()], is_silent=is_silent)
         timeline.recompute(self.others.keys() & self.touched, self.now, is_silent=is_silent)
 
     # --- Numbers of labels ---
@@ -177,7 +177,7 @@ class Batch:
         for parcel in self.parcels.values():
             for row in self.numbers[parcel.id].values():
                 known = self.of_labels.get(row.number) or left.get(row.number)
-                if known and not row.pk and is_told_of(row, known):
+                if known and not row.pk and are_shared(row, known):
                     row.state, row.carrier_code = state_beside(known), known.carrier_code
                     if not parcel.are_texts_erased:
                         absorb(row, known)
@@ -196,11 +196,11 @@ class Batch:
         return self.parcels.get(row.parcel_id) or self.others[row.parcel_id]
 
     def is_loose(self, row: TrackingNumber) -> bool:
-        """Tell if no import of its parcel names a label's number."""
+        """Return whether no import of its parcel names a label's number."""
         return row.is_added or self.parcel_of(row).imported_at is None
 
     def is_replaced(self, parcel: Parcel) -> bool:
-        """Tell if a parcel is a label's alone, now without it; a cancelled one stays for numbers that it still has."""
+        """Return whether a parcel is a label's alone, now without it; a cancelled one stays for numbers it has."""
         return parcel.imported_at is None and not (parcel.is_withdrawn and self.numbers[parcel.id])
 
     def naming(self) -> defaultdict[str, list[Parcel]]:
@@ -217,7 +217,7 @@ class Batch:
         giver, own = self.parcel_of(row), self.numbers[taker.id].get(row.number)
         due_at = row.due_at or (own and own.due_at)  # the taker's, where the giver's report said that it was over
         del self.numbers[giver.id][row.number]
-        if not self.is_loose(row):  # without what was told of the taker's row: the giver's texts may be erased
+        if not self.is_loose(row):  # without the events of the taker's row: the giver's texts may be erased
             facts = {name: getattr(row, name) for name in ("carrier_code", "followed_since", "due_at")}
             kept = new_number(giver, row.number, state=state_beside(row), **facts)
             absorb(kept, row)
@@ -229,7 +229,7 @@ class Batch:
         self.change(row, parcel_id=taker.id, created_at=taker.created_at, is_added=own is None, due_at=due_at)
         self.numbers[taker.id][row.number] = row
         if taker.id in self.parcels:  # else it is derived anew
-            timeline.keep_report(taker)
+            timeline.save_report(taker)
             taker.updated_at = max(taker.updated_at, giver.updated_at)
         self.touched |= {giver.id, taker.id}
         self.takers[giver.id] = taker

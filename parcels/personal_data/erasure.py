@@ -15,7 +15,7 @@ from django.db.models.functions import Upper
 
 from parcels.models import Parcel, TrackingNumber, UnlistedEventCode
 from parcels.personal_data.columns import COLUMNS
-from parcels.tracking.timeline import TIMELINE_FIELDS, keep_report, move_time
+from parcels.tracking.timeline import TIMELINE_FIELDS, move_time, save_report
 from shops.db import clock
 from shops.db.bulk import batches
 from shops.personal_data import Columns, Traces, left_of
@@ -64,7 +64,7 @@ def erase(parcel_ids: Iterable[str]) -> int:
         parcels = list(rows.select_for_update(of=("self",)))
         for parcel in parcels:
             if any(getattr(parcel, name) != value for name, value in left_of(columns, parcel).items()):
-                keep_report(parcel)
+                save_report(parcel)
                 move_time(parcel, now)
             if parcel.reported:
                 parcel.reported.pop("updatedAt", None)  # even the same line imported again is another parcel
@@ -76,7 +76,7 @@ def erase(parcel_ids: Iterable[str]) -> int:
 
 
 def erase_texts(parcel_ids: Iterable[str]) -> None:
-    """Erase what carriers told, also from the codes that our tables lack, or lacked when one of these events came.
+    """Erase what carriers reported, also from the codes that our tables lack, or lacked when one of these events came.
 
     Of which event their text is nobody knows any more: its text, its code's place in the tables and its number's
     carrier may have changed since.

@@ -48,7 +48,7 @@ def promised_until(parcel: Parcel) -> datetime | None:
 
 
 def is_comparable(parcel: Parcel) -> bool:
-    """Tell if figures compare a parcel with its promise: neither its delivery's time nor its status is missing."""
+    """Return whether figures compare a parcel with its promise: it has its delivery's time, and a status."""
     is_delivered = parcel.last_status == TrackingStatus.DELIVERED
     return not parcel.is_withdrawn and is_delivered == (parcel.delivery_date is not None)
 

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from parcels.models import Parcel
 from parcels.tracking import metrics
-from shops.webhooks.outbox import Event, tell_all
+from shops.webhooks.outbox import Event, emit_all
 
 SHOP = attrgetter("parcel.shop_id")
 SENT_FIELDS = ("order_id", "order_number", "tracking_id", "tracking_numbers", "carrier_code")
 
 
 class StatusChange(NamedTuple):
-    """A parcel, as it is written, and the status that webhooks were told of it before; its `SENT_FIELDS` are loaded."""
+    """A parcel, as it is written, and the status that was emitted before; its `SENT_FIELDS` are loaded."""
 
     parcel: Parcel
     before: str | None
@@ -31,7 +31,7 @@ def emit(changes: Iterable[StatusChange], *, is_silent: bool = False) -> None:
         metrics.STATUS_CHANGES.labels(status).inc(count)
     if not is_silent:
         for shop_id, of_shop in groupby(sorted(real, key=SHOP), SHOP):
-            tell_all(shop_id, map(event_of, of_shop))
+            emit_all(shop_id, map(event_of, of_shop))
 
 
 def event_of(change: StatusChange) -> Event:

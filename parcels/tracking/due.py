@@ -35,7 +35,7 @@ class Outcome(StrEnum):
     NO_CONTRACT = "no_contract"
 
 
-def take(carrier_code: str, count: int, *, is_test: bool, without: str = "") -> list[TrackingNumber]:
+def claim(carrier_code: str, count: int, *, is_test: bool, without: str = "") -> list[TrackingNumber]:
     """Lease of each live or test shop in turn the numbers that have been due longest, without those that others hold.
 
     Their rows have what asking needs. While an import or an erasure holds a parcel, its numbers are left: their answers

@@ -32,7 +32,7 @@ class CarrierEvent(NamedTuple):
     status: Status | None
     is_listed: bool
     kept_until: int | None = None  # the end of its deposit at a pickup point
-    rank: int = 0  # among its number's events of one time, as the carrier told them
+    rank: int = 0  # among its number's events of one time, as the carrier gave them
 
     @classmethod
     def reported(cls, event: TrackingEvent) -> Self:
@@ -61,7 +61,7 @@ class CarrierEvent(NamedTuple):
 
     @property
     def order(self) -> tuple[int, int, int, str, str]:
-        """The place among the events of a parcel: at one time as the carrier told them, then by how far they go."""
+        """The place among the events of a parcel: at one time as the carrier gave them, then by how far they go."""
         return self.at, self.rank, -1 if self.status is None else ADVANCE[self.status], self.code, self.number
 
     @property

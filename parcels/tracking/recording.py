@@ -21,9 +21,9 @@ from shops.db import bulk
 # A number is given out again after some 13 months: what is so much older than the parcel is another one's.
 OLDER_THAN_THE_PARCEL: Final = timedelta(days=30)
 MAX_TEXT_LENGTH: Final = 255
-NEWS_FIELDS: Final = ("events", "expected", "last_event_at")
+EVENT_FIELDS: Final = ("events", "expected", "last_event_at")
 ASKED_FIELDS: Final = ("checked_at", "outcome", "due_at", "leased_until", "failures")
-NUMBER_FIELDS: Final = (*NEWS_FIELDS, "number", "carrier_code", "state", "created_at", "followed_since", "parcel")
+NUMBER_FIELDS: Final = (*EVENT_FIELDS, "number", "carrier_code", "state", "created_at", "followed_since", "parcel")
 PARCEL_FIELDS: Final = ("imported_at", "are_texts_erased", "reported", *TIMELINE_FIELDS)
 
 Answers = Mapping[int, tuple[TrackingAnswer, str]]  # with outcomes, by the id of the number
@@ -33,26 +33,26 @@ Answers = Mapping[int, tuple[TrackingAnswer, str]]  # with outcomes, by the id o
 def record_all(answered: Answers, *, now: datetime, is_test: bool = False) -> set[int]:
     """Record the answers for numbers; plan the next questions, end the leases. Return the ids that were recorded.
 
-    One statement reads all rows, in the order of parcels; of most there is no news, and one more writes these. A
+    One statement reads all rows, in the order of parcels; most have no new events, and one more writes these. A
     number whose parcel an import or the erasure holds meanwhile is left as it is: it is still due. Test shops' events
     are not counted.
     """
     unlisted: Counter[tuple[str, str, str]] = Counter()
     numbers = locked(answered)
-    news = []
+    changed = []
     for number in numbers:
         answer, number.outcome = answered[number.pk]
         number.checked_at, number.leased_until, number.failures = now, None, 0
         new = merge_new_events(number, answer, now)
         if new is not None:
-            news.append(number)
+            changed.append(number)
             unlisted.update(() if is_test else counted(new, number.carrier_code))
-    bulk.save(news, NEWS_FIELDS)
+    bulk.save(changed, EVENT_FIELDS)
     for number in numbers:
         schedule_next_check(number, status_of(number, reported_by_shop(number.parcel)), now)
     bulk.save(numbers, ASKED_FIELDS)
-    if news:
-        recompute({number.parcel_id for number in news}, now)
+    if changed:
+        recompute({number.parcel_id for number in changed}, now)
     for (carrier_code, code, text), times in sorted(unlisted.items()):
         count_unlisted(carrier_code, code, text, times, now)
     return {number.pk for number in numbers}
@@ -65,7 +65,7 @@ def locked(ids: Iterable[int]) -> list[TrackingNumber]:
 
 
 def merge_new_events(number: TrackingNumber, answer: TrackingAnswer, now: datetime) -> list[CarrierEvent] | None:
-    """Take what is new in an answer; return the new events, None if there is no news."""
+    """Take what is new in an answer; return the new events, None if nothing is new."""
     known, is_erased = events_of([number]), number.parcel.are_texts_erased
     events = union(known, without_texts(reported_events(number, answer), are_texts_erased=is_erased))
     is_expected_anew = merge_expected(number, answer, now)
@@ -84,7 +84,7 @@ def reported_events(number: TrackingNumber, answer: TrackingAnswer) -> list[Carr
 
 
 def merge_expected(number: TrackingNumber, answer: TrackingAnswer, now: datetime) -> bool:
-    """Keep the delivery that the carrier expects; tell if it is another one.
+    """Keep the delivery that the carrier expects; return whether it is another one.
 
     An answer that comes later than a newer one does not replace it.
     """
@@ -92,12 +92,12 @@ def merge_expected(number: TrackingNumber, answer: TrackingAnswer, now: datetime
     first, last = start or end, end or start
     if first is None or last is None:
         return False
-    told = {"from": milliseconds(first), "until": milliseconds(last)}
+    expected = {"from": milliseconds(first), "until": milliseconds(last)}
     before: dict[str, Any] = number.expected or {"askedAt": 0}
     if before["askedAt"] > milliseconds(now):
         return False
-    number.expected = told | {"askedAt": milliseconds(now)}
-    return {name: before.get(name) for name in told} != told
+    number.expected = expected | {"askedAt": milliseconds(now)}
+    return {name: before.get(name) for name in expected} != expected
 
 
 def counted(new: Iterable[CarrierEvent], carrier_code: str) -> Iterator[tuple[str, str, str]]:

@@ -2,7 +2,7 @@
 
 Each thread takes a batch of numbers with a lease, asks about one after the other, and records the batch in one
 transaction. While it asks, it holds no transaction and no connection. What a process that dies had taken is due again
-when its lease ends; what it had recorded stays, and the carrier tells the rest again.
+when its lease ends; what it had recorded stays, and the carrier reports the rest again.
 """
 
 import logging
@@ -136,7 +136,7 @@ class Refresh:
             while count := min(size, limit):
                 limit -= count
                 without = self.breaker.refused_shop_id
-                numbers = due.take(self.tracker.name, count, is_test=self.is_test, without=without)
+                numbers = due.claim(self.tracker.name, count, is_test=self.is_test, without=without)
                 outcomes.update(self.refresh_batch(numbers))
                 if not numbers or self.is_over:
                     break

@@ -19,6 +19,6 @@ def merge_with_stored(parcel: Parcel, before: Parcel) -> None:
 
 
 def has_changed(parcel: Parcel, before: Parcel) -> bool:
-    """Tell if an import shows another parcel than before: by the time that the shop gave it, or by what was derived."""
+    """Return whether an import shows another parcel than before: by the shop's time, or by what was derived."""
     given = [(each.reported or {}).get("updatedAt") for each in (parcel, before)]
     return given[0] != given[1] or any(getattr(parcel, name) != getattr(before, name) for name in SHOWN_FIELDS)

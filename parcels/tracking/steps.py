@@ -102,5 +102,5 @@ def shown(seen: Iterable[CarrierEvent], shop_steps: Collection[Step]) -> Iterato
 
 
 def has_moved(events: Iterable[CarrierEvent]) -> bool:
-    """Tell if the carrier reports more than that the parcel was announced, as it does of a cancelled one too."""
+    """Return whether the carrier reports more than that the parcel was announced, as it does of a cancelled one too."""
     return any(event.status not in (None, Status.FULFILLED) for event in events)

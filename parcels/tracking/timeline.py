@@ -121,14 +121,14 @@ def history(seen: Iterable[CarrierEvent], reported: list[Json], shop_steps: Coll
 
 
 def as_answered(event: CarrierEvent, status: Status, reported: Json | None) -> Json:
-    told = reported or {"isNotificationSkipped": True, "notifications": []}
+    flags = reported or {"isNotificationSkipped": True, "notifications": []}
     return {
         "status": str(status),
         "createdAt": event.at,
         "label": event.text,
         "carrierStatusCode": event.code,
-        "isNotificationSkipped": told["isNotificationSkipped"],
-        "notifications": told["notifications"],
+        "isNotificationSkipped": flags["isNotificationSkipped"],
+        "notifications": flags["notifications"],
     }
 
 
@@ -172,7 +172,7 @@ def update(parcel: Parcel, numbers: Collection[TrackingNumber]) -> None:
     parcel.tracking_numbers = [*listed, *added]
     if parcel.tracking_id not in own and parcel.tracking_numbers:
         parcel.tracking_id = parcel.tracking_numbers[0]
-    keep_report(parcel)
+    save_report(parcel)
     moved = {event.number for event in events if has_moved([event])}
     derived = derive(
         reported=reported_by_shop(parcel),
@@ -199,7 +199,7 @@ def set_timeline(parcel: Parcel, timeline: Timeline) -> None:
         setattr(parcel, name, getattr(timeline, name))
 
 
-def keep_report(parcel: Parcel) -> None:
+def save_report(parcel: Parcel) -> None:
     """Keep what the shop imported beside the parcel's own columns, before they become another."""
     if parcel.imported_at is not None and parcel.reported is None:
         since = {"importedAt": milliseconds(parcel.imported_at)}  # for the imports of the version before
@@ -237,14 +237,14 @@ def changes(
     now: datetime,
     is_withdrawn: bool | None,  # noqa: FBT001 - as of `recompute`
 ) -> Iterator[StatusChange]:
-    """Write each parcel that changes; yield the status that was told of it last, and the one that it has."""
+    """Write each parcel that changes; yield the status that was emitted last, and the one that it has."""
     for parcel in parcels:
         before = {name: getattr(parcel, name) for name in DERIVED_FIELDS}
-        told = last_told(parcel)
+        emitted = last_emitted(parcel)
         if is_withdrawn is not None:
             parcel.is_withdrawn = is_withdrawn
         update(parcel, numbers[parcel.id])
-        parcel.told_status = (told or "") if parcel.is_withdrawn else None
+        parcel.told_status = (emitted or "") if parcel.is_withdrawn else None
         changed = [name for name in DERIVED_FIELDS if getattr(parcel, name) != before[name]]
         if any(name in SHOWN_FIELDS for name in changed):
             move_time(parcel, now)
@@ -252,7 +252,7 @@ def changes(
         if changed:
             parcel.save(update_fields=changed)
         if not parcel.is_withdrawn:
-            yield StatusChange(parcel, told)
+            yield StatusChange(parcel, emitted)
 
 
 def move_time(parcel: Parcel, now: datetime) -> None:
@@ -260,6 +260,6 @@ def move_time(parcel: Parcel, now: datetime) -> None:
     parcel.updated_at = max(parcel.updated_at + 1, milliseconds(now))
 
 
-def last_told(parcel: Parcel) -> str | None:
-    """Return the status that webhooks were told last: of a withdrawn parcel the one before it was withdrawn."""
+def last_emitted(parcel: Parcel) -> str | None:
+    """Return the status that was emitted last: of a withdrawn parcel the one before it was withdrawn."""
     return parcel.last_status if parcel.told_status is None else parcel.told_status or None

@@ -141,16 +141,16 @@ class ContractForm(forms.ModelForm[CarrierContract]):
             return data
         if self.is_of_test_shop:
             data["account_number"] = data.get("account_number") or terms.SANDBOX_ACCOUNT
-        with self.telling():
+        with self.errors_at_fields():
             terms.check_accounts(carrier, {name: data.get(name, "") for name in terms.ACCOUNTS})
-        with self.telling():
+        with self.errors_at_fields():
             self.check_secret(carrier)
-        with self.telling():
+        with self.errors_at_fields():
             data["products"] = checked_products(carrier, data.get("products") or {})
-        with self.telling():
+        with self.errors_at_fields():
             data["commercial_name"] = terms.checked_name(carrier, data.get("commercial_name", ""))
         if not any(name in self.errors for name in terms.NO_CUSTOMS):
-            with self.telling():
+            with self.errors_at_fields():
                 typed = {name: "" if data.get(name) is None else data[name] for name in terms.NO_CUSTOMS}
                 data |= terms.checked_customs(carrier, typed)
         return data
@@ -170,8 +170,8 @@ class ContractForm(forms.ModelForm[CarrierContract]):
             terms.check_secret(carrier, each["password"], each["api_key"])
 
     @contextmanager
-    def telling(self) -> Iterator[None]:
-        """Tell of a wrong value at its field."""
+    def errors_at_fields(self) -> Iterator[None]:
+        """Show a wrong value's error at its field."""
         try:
             yield
         except terms.TermsError as error:

@@ -116,7 +116,7 @@ class CarrierContractAdmin(OfShopAdmin[CarrierContract]):
 
     @admin.display(description=gettext_lazy("tracking"))
     def tracking(self, contract: CarrierContract) -> str:
-        """Tell if the carrier's tracking service refuses the credentials."""
+        """Return whether the carrier's tracking service refuses the credentials."""
         if not contract.is_tracking_refused:
             return NOTHING
         text = gettext("Stopped: the carrier has refused the credentials ({at}). It goes on when they are replaced.")
@@ -127,7 +127,7 @@ class CarrierContractAdmin(OfShopAdmin[CarrierContract]):
 
 
 def may_send_secrets(request: HttpRequest) -> bool:
-    """Tell if a secret can be typed here: over https, in development, or on this machine itself."""
+    """Return whether a secret can be typed here: over https, in development, or on this machine itself."""
     is_local = request.META.get("REMOTE_ADDR") in LOOPBACK and not request.META.get("HTTP_X_FORWARDED_FOR")
     return request.is_secure() or settings.DEBUG or is_local
 

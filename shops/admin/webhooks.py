@@ -188,8 +188,8 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
     def replay(self, request: HttpRequest, choice: Choice) -> None:
         since = choice.form.cleaned_data["since"]
         done = gettext_noop("Queued again since {since:%F %T}:")
-        told = WebhookDelivery.objects.told_since(since)
-        self.for_each(request, choice.concerned, lambda each: told.filter(endpoint=each).replay(), done, since=since)
+        rows = WebhookDelivery.objects.created_since(since)
+        self.for_each(request, choice.concerned, lambda each: rows.filter(endpoint=each).replay(), done, since=since)
 
     def for_each(
         self,

@@ -110,7 +110,7 @@ def is_known(secret: str) -> bool:
 
 
 def may_be_valid(secret: str) -> bool:
-    """Tell if a token was valid here before, or is on a replica: its requests may wait while the primary is away."""
+    """Return whether a token was valid here before, or is on a replica: it may wait while the primary is away."""
     if is_known(secret):
         return True
     with suppress(*replicas.UNREACHABLE):

@@ -105,7 +105,7 @@ class Bulkhead:
 
     @property
     def is_patient(self) -> bool:
-        """Tell if an order waits for the database, or has just now."""
+        """Return whether an order waits for the database, or has just now."""
         return time.monotonic() < self.patient_until
 
     @property

@@ -105,7 +105,7 @@ class CarrierContract(models.Model):
 
     @cached_property
     def is_test(self) -> bool:
-        """Tell if it is a test shop's, so that the sandbox is asked and never the carrier; it can't change."""
+        """Return whether it is a test shop's, so that the sandbox is asked and never the carrier; it can't change."""
         return self.shop.is_test
 
     @property
@@ -117,7 +117,7 @@ class CarrierContract(models.Model):
 
     @property
     def is_readable(self) -> bool:
-        """Tell if one of CREDENTIALS_KEYS opens the credentials."""
+        """Return whether one of CREDENTIALS_KEYS opens the credentials."""
         try:
             return bool(self.credentials)
         except encryption.UnreadableSecretError:
@@ -125,7 +125,7 @@ class CarrierContract(models.Model):
 
     @property
     def is_tracking_refused(self) -> bool:
-        """Tell if the tracking service refuses the credentials, which have not changed since."""
+        """Return whether the tracking service refuses the credentials, which have not changed since."""
         return self.tracking_refused_at is not None and self.tracking_refused_at >= self.updated_at
 
     def refuse_tracking(self) -> bool:

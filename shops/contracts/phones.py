@@ -49,7 +49,7 @@ def is_possible(number: PhoneNumber) -> bool:
 
 
 def advice(text: str, country_code: str) -> str:
-    """Tell how to write a text that `e164` refuses, where that is known; "" where it is not."""
+    """Return how to write a text that `e164` refuses, where that is known; "" where it is not."""
     if country_code != FRANCE and (french := valid(text, FRANCE)):
         international = phonenumbers.format_number(french, PhoneNumberFormat.INTERNATIONAL)
         return f"Write {international} if it is French."

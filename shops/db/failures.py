@@ -45,23 +45,23 @@ def sqlstate(error: BaseException) -> str | None:
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Tell if a database has no room to write: it has written nothing, and waiting for it is of no use."""
+    """Return whether a database has no room to write: it has written nothing, and waiting for it is of no use."""
     names = (getattr(each, "sqlite_errorname", "") for each in chain(error))
     return sqlstate(error) == "53100" or "SQLITE_FULL" in names
 
 
 def is_read_only(error: BaseException) -> bool:
-    """Tell if a database takes no writes, as a standby does, or a primary that has become one."""
+    """Return whether a database takes no writes, as a standby does, or a primary that has become one."""
     return sqlstate(error) == "25006"
 
 
 def lacks_migrations(error: BaseException) -> bool:
-    """Tell if a database has no such table or column: its tables are those of an earlier version."""
+    """Return whether a database has no such table or column: its tables are those of an earlier version."""
     return sqlstate(error) in {"42703", "42P01"}
 
 
 def is_deadlock(error: BaseException) -> bool:
-    """Tell if a transaction was undone to let another one go on, which writes the same rows in another order."""
+    """Return whether a transaction was undone to let another one go on, which writes the same rows in another order."""
     return sqlstate(error) == "40P01"
 
 

@@ -98,7 +98,7 @@ class ActingAdmin(ConcealingAdmin[Row]):
         return False
 
     def has_open_permission(self, request: HttpRequest) -> bool:
-        """Tell if a user may open a row's files, which name customers."""
+        """Return whether a user may open a row's files, which name customers."""
         return self.has_view_permission(request) and may_see(request)
 
     def act_urls(self, **acts: Act) -> list[Any]:

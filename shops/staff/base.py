@@ -22,7 +22,7 @@ from django.views.decorators.http import require_GET
 
 from shops.staff import headers
 from shops.staff.audited import AuditedAdmin, record_search
-from shops.staff.exports import Column, answer, columns_of, pages, told_filters
+from shops.staff.exports import Column, answer, audited_filters, columns_of, pages
 from shops.staff.filters import chosen_texts
 from shops.staff.masking import Row, may_see
 from shops.staff.spreadsheets import FORMATS
@@ -140,7 +140,7 @@ class ModelAdmin(AuditedAdmin[Row]):
         masks = {} if may_see(request) else self.personal
         rows = ([column.text(row, masks) for column in columns] for row in found)
         titles = [gettext(column.title) for column in columns]
-        filters = told_filters(request)
+        filters = audited_filters(request)
         return answer(kind, name=self.opts.label_lower, titles=titles, rows=rows, filters=filters)
 
 

@@ -70,7 +70,7 @@ def columns_of(model: type[Model], shown: Iterable[Any]) -> list[Column]:
     return [Column(short_name(title), name, CELLS[""]) for name, title in titles.items()]
 
 
-def told_filters(request: HttpRequest) -> dict[str, list[str]]:
+def audited_filters(request: HttpRequest) -> dict[str, list[str]]:
     """Return the filters as the audit log keeps them: it holds no customer's data, so a search's words are left out."""
     filters: dict[str, list[str]] = {str(name): [str(each) for each in found] for name, found in request.GET.lists()}
     return filters | ({"q": ["(a search)"]} if filters.get("q", [""]) != [""] else {})

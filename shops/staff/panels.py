@@ -148,7 +148,7 @@ created = partial(period, "created")
 
 
 def moment(at: datetime | None) -> str:
-    """Tell a time, without its day if that is today."""
+    """Format a time, without its day if that is today."""
     if at is None:
         return NOTHING
     shown = timezone.localtime(at)
@@ -167,7 +167,7 @@ def lasting(time: timedelta) -> str:
 
 
 def age_of(*kinds: str) -> dict[str, Any]:
-    """Tell of when counted figures are; the oldest of several kinds."""
+    """Describe when figures were counted; the oldest of several kinds."""
     moments = [figures.counted_at(kind) for kind in kinds]
     oldest = min((at for at in moments if at), default=None) if all(moments) else None
     since = clock.now() - oldest if oldest else None

@@ -94,7 +94,7 @@ SHEET_END: Final = "</sheetData></worksheet>"
 
 
 class Sink:
-    """A file that can only be written to, whose content is taken as it comes."""
+    """A file that can only be written to, that is drained as it comes."""
 
     def __init__(self) -> None:
         self._written = bytearray()
@@ -104,9 +104,9 @@ class Sink:
         return len(data)
 
     def flush(self) -> None:
-        """Do nothing: it is taken when it is wanted."""
+        """Do nothing: it is drained when it is wanted."""
 
-    def take(self) -> bytes:
+    def drain(self) -> bytes:
         taken = bytes(self._written)
         self._written.clear()
         return taken
@@ -123,11 +123,11 @@ def as_xlsx(titles: Sequence[str], rows: Rows, reader: Reader) -> Iterator[bytes
             with book.open(f"xl/worksheets/sheet{sheets}.xml", "w") as file:
                 for chunk in sheet(titles, islice(chain(first, remaining), MAX_SHEET_ROWS - 1)):
                     file.write(chunk.encode())
-                    yield sink.take()
+                    yield sink.drain()
             first = list(islice(remaining, 1))
         for name in PARTS:
             book.writestr(name, render_to_string(f"shops/xlsx/{name}", {"sheets": range(1, sheets + 1)}))
-    yield sink.take()
+    yield sink.drain()
 
 
 def local(cell: Cell, reader: Reader) -> Cell:

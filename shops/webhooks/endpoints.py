@@ -99,7 +99,7 @@ def disable(endpoint_id: str, reason: str) -> None:
         shop_id = WebhookEndpoint.objects.values_list("shop", flat=True).get(id=endpoint_id)
         others = [row for row in outbox.ENDPOINTS.rows(shop=shop_id) if row[0] != endpoint_id]
         event = outbox.Event(DISABLED, endpoint_id, {"endpointId": endpoint_id, "reason": reason})
-        outbox.tell_all(shop_id, [event], others)
+        outbox.emit_all(shop_id, [event], others)
     logger.error("webhook endpoint disabled", extra={"endpoint": endpoint_id, "reason": reason})
 
 

@@ -1,4 +1,4 @@
-"""The types of events, each with the data that it tells: ids, numbers, status and times, nothing personal."""
+"""The types of events, each with its data: ids, numbers, status and times, nothing personal."""
 
 import tomllib
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Field:
 
 @dataclass(frozen=True)
 class EventType:
-    """A type of event: when it is told, and what of."""
+    """A type of event: when it is sent, and what of."""
 
     summary: str
     fields: dict[str, Field]

@@ -1,7 +1,7 @@
 """A shop's events in the order in which they were committed, for a shop that asks for them.
 
 PostgreSQL numbers a transaction when it first writes, and transactions end in another order. So the order is that of
-the transactions' ids, as far as all of them are over; what comes later is told later, and nothing is skipped. SQLite
+the transactions' ids, as far as all of them are over; what comes later is returned later, nothing is skipped. SQLite
 has one writer, and all its events the id 0: there the rows' own order is that of the commits.
 """
 
@@ -21,7 +21,7 @@ NOW = "now"
 EVENTS_KEPT = timedelta(days=30)
 # Retention runs once a day.
 REMOVED_WITHIN = timedelta(days=2)
-# Who begins is told the oldest events, which are too old for a place while the first pages are read.
+# Who begins gets the oldest events, which are too old for a place while the first pages are read.
 READ_WITHIN = timedelta(hours=1)
 UNREADABLE = "is no `next` of an answer to this shop. Send one unchanged, or `now`, or leave it out to begin."
 
@@ -57,9 +57,9 @@ def answer(*, shop_id: str, after: Place | None, limit: int, **of_type: str) -> 
 
 def last_of(rows: WebhookEventQuerySet) -> WebhookEvent | None:
     """Return the last event that none can be committed before any more."""
-    may_be_told = Q(transaction_id__lt=FirstRunning()) | Q(transaction_id__gte=FirstToCome())
+    is_readable = Q(transaction_id__lt=FirstRunning()) | Q(transaction_id__gte=FirstToCome())
     found: Any = (
-        rows.filter(may_be_told).annotate(first_to_come=FirstToCome()).order_by("-transaction_id", "-id").first()
+        rows.filter(is_readable).annotate(first_to_come=FirstToCome()).order_by("-transaction_id", "-id").first()
     )
     if found and 0 < found.first_to_come <= found.transaction_id:
         forget_transactions()
@@ -85,10 +85,10 @@ def scope_of(shop_id: str) -> str:
 def checked_place(after: str, shop_id: str) -> Place:
     """Read a place in the shop's events, as `end` makes it; raise ValidationError."""
     try:
-        message_id, told_at, complete_until = place_of(after, scope_of(shop_id), good_for=None)
+        message_id, created_at, complete_until = place_of(after, scope_of(shop_id), good_for=None)
     except (serializers.ValidationError, ValueError):
         raise serializers.ValidationError(UNREADABLE) from None
-    return message_id, told_at, complete_until
+    return message_id, created_at, complete_until
 
 
 def start(rows: WebhookEventQuerySet, after: Place) -> Q:
@@ -98,10 +98,10 @@ def start(rows: WebhookEventQuerySet, after: Place) -> Q:
     """
     if not after:
         return Q(created_at__gte=clock.now() - EVENTS_KEPT)
-    message_id, told_at, complete_until = after
+    message_id, created_at, complete_until = after
     kept_since = clock.now() - EVENTS_KEPT
     place = rows.filter(message_id=message_id).first()
-    is_lost = not place and bool(message_id) and datetime.fromisoformat(told_at) > kept_since + REMOVED_WITHIN
+    is_lost = not place and bool(message_id) and datetime.fromisoformat(created_at) > kept_since + REMOVED_WITHIN
     if is_lost or datetime.fromisoformat(complete_until) < kept_since - READ_WITHIN:
         raise ApiError(EVENTS_GONE)
     return querysets.after(vars(place), ("transaction_id", "id")) if place else Q()

@@ -57,12 +57,12 @@ class WebhookEndpointQuerySet(ForShop):
         own = WebhookDelivery.objects.filter(endpoint=OuterRef("pk")).order_by()
         queued = own.queued().values("endpoint").annotate(count=Count("id")).values("count")
         last = own.exclude(last_attempt_at=None).order_by("-last_attempt_at")
-        told = {name: Subquery(last.values(name)[:1]) for name in ("last_attempt_at", "last_status", "last_reason")}
-        return self.defer("encrypted_secrets").annotate(queued=Coalesce(Subquery(queued), 0), **told)
+        latest = {name: Subquery(last.values(name)[:1]) for name in ("last_attempt_at", "last_status", "last_reason")}
+        return self.defer("encrypted_secrets").annotate(queued=Coalesce(Subquery(queued), 0), **latest)
 
 
 class WebhookEndpoint(models.Model):
-    """A shop's URL that is told of events; its secrets are kept encrypted."""
+    """A shop's URL that events are sent to; its secrets are kept encrypted."""
 
     id = KeyField(primary_key=True, max_length=64, default=new_endpoint_id, editable=False)
     shop = models.ForeignKey("shops.Shop", on_delete=models.PROTECT, related_name="webhooks")
@@ -184,7 +184,7 @@ class WebhookEvent(models.Model):
 
     @property
     def body(self) -> dict[str, Any]:
-        """The event as it is told, the same by every way."""
+        """The event as it is sent, the same by every way."""
         return {"type": self.type, "timestamp": iso(self.created_at), "data": self.data}
 
 
@@ -202,7 +202,7 @@ class WebhookDeliveryQuerySet(ForShop):
     def queued(self) -> Self:
         return self.filter(state=DeliveryState.QUEUED)
 
-    def told_since(self, moment: datetime) -> Self:
+    def created_since(self, moment: datetime) -> Self:
         """Deliveries since a moment, inclusive; SQLite compares texts, and its own times end with the milliseconds."""
         return self.filter(created_at__gt=moment - timedelta(microseconds=1))
 

@@ -1,4 +1,4 @@
-"""The outbox: events are written in the transaction of the change that they tell of."""
+"""The outbox: events are written in the transaction of the change that they report."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ ENDPOINTS = PreparedQuery(
 
 @dataclass(frozen=True)
 class Event:
-    """A change of a subject, a parcel or a label, that a shop is told of."""
+    """A change of a subject, a parcel or a label, that its shop is notified of."""
 
     type: str
     subject: str
@@ -34,7 +34,7 @@ class Event:
         assert self.data.keys() == EVENT_TYPES[self.type].fields.keys(), self.type
 
 
-def tell_all(shop_id: str, events: Iterable[Event], endpoints: Sequence[Row] | None = None) -> None:
+def emit_all(shop_id: str, events: Iterable[Event], endpoints: Sequence[Row] | None = None) -> None:
     """Write events of a shop, and deliveries to the endpoints that want them, in the caller's transaction.
 
     Call it after the subjects' rows are locked or changed, as the order of calls is the order of delivery. `endpoints`

@@ -37,12 +37,12 @@ class UrlError(ValueError):
 
 
 def may_connect(address: str) -> bool:
-    """Tell if a webhook may connect to an address; asked of each address that a name led to."""
+    """Return whether a webhook may connect to an address; asked of each address that a name led to."""
     return settings.WEBHOOK_ALLOW_PRIVATE or is_public(address)
 
 
 def is_public(address: str) -> bool:
-    """Tell if an IP address is reachable by everyone, in whatever form it is wrapped."""
+    """Return whether an IP address is reachable by everyone, in whatever form it is wrapped."""
     try:
         ip = ip_address(address)
     except ValueError:

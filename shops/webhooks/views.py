@@ -104,8 +104,8 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
     def replay(self, request: Request, webhook_id: str) -> Response:
         endpoint = self.find(webhook_id)
         values = self.read(request, ReplaySerializer())
-        told = WebhookDelivery.objects.filter(endpoint=endpoint)
-        chosen = told.told_since(values["since"]) if "since" in values else told.filter(event__in=values["event_ids"])
+        own = WebhookDelivery.objects.filter(endpoint=endpoint)
+        chosen = own.created_since(values["since"]) if "since" in values else own.filter(event__in=values["event_ids"])
         return Response({"queued": chosen.replay()}, status=HTTPStatus.ACCEPTED)
 
     def deliveries(self, request: Request, webhook_id: str) -> Response:

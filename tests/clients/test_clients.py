@@ -106,7 +106,7 @@ def node(script: str, *arguments: str | Path, **options: Any) -> str:
 
 
 def has_guzzle() -> bool:
-    """Tell if there is a PHP with the HTTP client that generated clients need."""
+    """Return whether there is a PHP with the HTTP client that generated clients need."""
     code = 'exit((int) !(stream_resolve_include_path("GuzzleHttp/autoload.php") && extension_loaded("mbstring")));'
     return bool(PHP) and subprocess.run([str(PHP), "-r", code], check=False).returncode == 0
 

@@ -62,7 +62,7 @@ def drill(env: Environment, options: argparse.Namespace) -> list[str]:
 
 
 def is_chosen(case: Case, points: str) -> bool:
-    """Tell if a case is one of its carrier's points, where that has any."""
+    """Return whether a case is one of its carrier's points, where that has any."""
     own = [each for each in points.split(",") if each.startswith(f"{case.carrier}:")]
     return not own or f"{case.carrier}:{case.point}" in own
 

@@ -51,7 +51,7 @@ POINTS = {
 # Points of a reconciliation, each with the point at which the purchase or cancellation before it was interrupted.
 # What alpha answered and nobody kept has no PDF: it is found, cancelled, and bought again by the client's retry.
 RECONCILE_POINTS = [
-    (PURCHASE, "call-answered", "take-after", "lease taken"),
+    (PURCHASE, "call-answered", "claim-after", "lease taken"),
     (PURCHASE, "call-answered", "find-answered", "carrier asked"),
     (PURCHASE, "call-answered", "begin-after", "to be cancelled"),
     (PURCHASE, "call-answered", "cancel-answered", "cancelled, not recorded"),
@@ -59,7 +59,7 @@ RECONCILE_POINTS = [
     (PURCHASE, "keep-after", "store-half", "half of the PDF written"),
     (PURCHASE, "keep-after", "store-after", "uploaded"),
     (PURCHASE, "keep-after", "finish-after", "finished"),
-    (CANCELLATION, "request-after", "take-after", "cancellation taken"),
+    (CANCELLATION, "request-after", "claim-after", "cancellation taken"),
     (CANCELLATION, "request-after", "record-after", "one of two parcels cancelled"),
     (CANCELLATION, "request-after", "over-before", "all cancelled, before the commit"),
     (CANCELLATION, "over-before", "over-after", "cancelled and committed"),
@@ -104,7 +104,7 @@ class Case:
 
     @property
     def is_finished_by_asking(self) -> bool:
-        """Tell if a retry would do what a reconciliation is to be killed at."""
+        """Return whether a retry would do what a reconciliation is to be killed at."""
         return bool(self.reconcile_point) and self.point == "keep-after"
 
     @property

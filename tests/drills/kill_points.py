@@ -109,7 +109,7 @@ hook_transition(cancelling, Event.CANCELLED, "over")
 wrap(purchase, "reserve", before="reserve-before", after="reserve-after")
 wrap(outcomes, "save_received", before="keep-before", after="keep-after")
 wrap(storage, "store", before="store-before", after="store-after")
-wrap(reconciling, "take", after="take-after")
+wrap(reconciling, "claim", after="claim-after")
 for each in CARRIERS:
     wrap(type(each), "create_label", before="call-allowed")  # the lease was checked
 wrap(cancelling, "begin", before="request-before", after="request-after")
@@ -130,7 +130,7 @@ def reconcile_all(_: str) -> str:
 
 def reconcile(order_id: str) -> str:
     label = label_of(order_id)
-    taken = reconciling.take(label.id, leases.due())  # type: ignore[attr-defined]  # its name there is the kill point
+    taken = reconciling.claim(label.id, leases.due())  # type: ignore[attr-defined]  # its name there is the kill point
     if taken is None:
         return "409 Not taken"
     reconciling.settle(taken)

@@ -162,7 +162,7 @@ MUTANTS = [
     Mutant(
         "a restored order of beta is settled",
         "labels/lifecycle/reconciling.py",
-        "    elif storage.read(label.pdf_key):\n        hold(label)\n",
+        "    elif storage.read(label.pdf_key):\n        back_off(label)\n",
         "",
         "label",
     ),

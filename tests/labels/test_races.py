@@ -71,11 +71,11 @@ def test_a_parcel_whose_number_is_known_is_never_declared_not_made(buyer: Caller
 def test_a_suspended_reconciler_does_not_hold_a_label_changed_meanwhile(
     buyer: Caller, meanwhile: dict[str, Any]
 ) -> None:
-    label = leases.take(interrupted(buyer).id, leases.due())
+    label = leases.claim(interrupted(buyer).id, leases.due())
     assert label
     ShippingLabel.objects.filter(id=label.id).update(**meanwhile)
     before = ShippingLabel.objects.values().get()
-    leases.hold(label)
+    leases.back_off(label)
     assert ShippingLabel.objects.values().get() == before
 
 
@@ -377,7 +377,7 @@ def test_an_adoption_of_a_label_that_is_stored_meanwhile_is_refused(
     assert_coded(post(buyer, order(parcels=weighing(1, 2)), key=KEY), 500, "LABEL_STORAGE_UNAVAILABLE")
     folder.unlink()
     label = row()
-    during(monkeypatch, decisions, "take", after=lambda _: outcomes.publish(row()))
+    during(monkeypatch, decisions, "claim", after=lambda _: outcomes.publish(row()))
     with pytest.raises(decisions.NotOpenError):
         decisions.adopt(
             label=label,

@@ -83,7 +83,7 @@ def end(services: ExitStack) -> None:
 
 
 def runs_tests(config: pytest.Config) -> bool:
-    """Tell whether tests run in this process; with ``-n`` they run in workers, each with services of its own."""
+    """Return whether tests run in this process; with ``-n`` they run in workers, each with services of its own."""
     return "PYTEST_XDIST_WORKER" in os.environ or not getattr(config.known_args_namespace, "numprocesses", None)
 
 

@@ -61,7 +61,7 @@ def generate() -> Json:
         "description": "\n".join(f"* {entry.explanation}" for entry in CODES.values()),
     }
     components, shared = kept["components"] | {"schemas": made}, source()["webhook"]  # what is the same for all types
-    webhooks = {name: {"post": told(name, event_type, shared)} for name, event_type in EVENT_TYPES.items()}
+    webhooks = {name: {"post": webhook_operation(name, event_type, shared)} for name, event_type in EVENT_TYPES.items()}
     return kept | {"info": kept["info"] | version, "paths": paths, "components": components, "webhooks": webhooks}
 
 
@@ -128,7 +128,7 @@ def headers(operation: Json, status: int) -> Json:
 # --- The requests to a shop's endpoint ---
 
 
-def told(name: str, event_type: EventType, shared: Json) -> Json:
+def webhook_operation(name: str, event_type: EventType, shared: Json) -> Json:
     kind = {"type": "string", "const": name, "description": "The type of the event.", "examples": [name]}
     data = {
         "type": "object",

@@ -160,7 +160,7 @@ def seed_contracts(shop_id: str) -> None:
 
 
 def seed_webhook(receiver: Receiver) -> None:
-    """Tell the receiver of this demonstration, and no earlier one, what happens."""
+    """Send events to the receiver of this demonstration, and to no earlier one."""
     for earlier in WebhookEndpoint.objects.for_shop(SHOP_ID).not_revoked():
         endpoints.revoke(earlier)
     shop = Shop.objects.get(id=SHOP_ID)

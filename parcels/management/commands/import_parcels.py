@@ -27,7 +27,7 @@ class Command(base.Command):
         mode = parser.add_mutually_exclusive_group()
         mode.add_argument("--strict", action="store_true", help="change nothing if a line is bad (default)")
         mode.add_argument("--skip-invalid", action="store_true", help="leave bad lines out, import the rest")
-        parser.add_argument("--silent", action="store_true", help="tell no webhook of the parcels' statuses")
+        parser.add_argument("--silent", action="store_true", help="emit no event of the parcels' statuses")
 
     def handle(self, *args: Any, **options: Any) -> None:
         shop = base.find_shop(options["shop_id"])

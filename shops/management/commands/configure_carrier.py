@@ -101,7 +101,7 @@ def add(group: Any, *fields: str) -> None:
 
 
 def check_credentials(shop: Shop, options: dict[str, Any]) -> bool:
-    """Tell if an account and its secret are given, which only a test shop may be without; raise CommandError."""
+    """Return whether an account and its secret are given, which only a test shop may be without; raise CommandError."""
     has_secret = options["password_stdin"] or options["api_key_stdin"]
     if shop.is_test and not (has_secret or options["account_number"]):
         options["account_number"] = terms.SANDBOX_ACCOUNT

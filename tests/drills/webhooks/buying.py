@@ -28,7 +28,7 @@ def drill(env: Environment, options: argparse.Namespace) -> list[str]:
         for shop_id in OTHERS:
             for _ in range(2):
                 world.add_endpoint(shop_id, receiver.url(TARDY))
-            world.tell_all([shop_id], EVENTS, shop_id)
+            world.emit_all([shop_id], EVENTS, shop_id)
         rows.append(["beside tardy endpoints", *bought(env, receiver, options.seconds, options.clients, faults)])
     print_table(["buying", "events", "meanwhile", "p50, ms", "p99, ms", "longest, ms"], rows)
     return faults

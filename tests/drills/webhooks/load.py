@@ -29,7 +29,7 @@ def drill(env: Environment, options: argparse.Namespace) -> None:
         rows = [["50 endpoints", *delays(receiver, shops)]]
         for name, path in (("hangs", HANG), ("floods", FLOOD)):
             world.add_endpoint(name, receiver.url(path))
-            world.tell_all([name], 100, "old")
+            world.emit_all([name], 100, "old")
             rows.append([f"and one that {name}", *delays(receiver, shops, name)])
         print_table(["delay of an event", "p50, ms", "p95, ms", "p99, ms", "peak, MB"], rows)
         rates = [rate(env, receiver, each, options.events, options.processes) for each in (shops, shops[:1])]
@@ -59,7 +59,7 @@ def delays(receiver: world.Receiver, shops: list[str], hostile: str = "") -> lis
 def rate(env: Environment, receiver: world.Receiver, shops: list[str], events: int, processes: int) -> list[str]:
     """Deliver a backlog for these shops; return the rate, and the CPU time of a delivery here and in PostgreSQL."""
     name = f"backlog-{len(shops)}-"
-    world.tell_all(shops, events // len(shops), name)
+    world.emit_all(shops, events // len(shops), name)
 
     def arrived() -> int:
         return receiver.log.read_text().count(name)

@@ -69,10 +69,10 @@ def tell(shop_id: str, subject: str, sequence: int) -> None:
     from shops.webhooks import outbox
 
     data = {"id": subject, "carrierCode": "alpha", "productCode": "alpha-13", "orderId": "", "code": str(sequence)}
-    outbox.tell_all(shop_id, [outbox.Event("label.failed", subject, data)])
+    outbox.emit_all(shop_id, [outbox.Event("label.failed", subject, data)])
 
 
-def tell_all(shops: Iterable[str], count: int, name: str) -> None:
+def emit_all(shops: Iterable[str], count: int, name: str) -> None:
     """Tell of so many subjects of each shop, in one transaction."""
     with transaction.atomic():
         for number in range(count):

@@ -74,7 +74,7 @@ def tell_label(shop_id: str, subject: str = "label-1", *, code: str = "ALPHA_UNA
     """Tell a shop of a label, in a transaction as every change has one."""
     data = {"id": subject, "orderId": "1", "carrierCode": "alpha", "productCode": "alpha-13", "code": code}
     with transaction.atomic():
-        outbox.tell_all(shop_id, [outbox.Event("label.failed", subject, data)])
+        outbox.emit_all(shop_id, [outbox.Event("label.failed", subject, data)])
 
 
 def secret_of(endpoint: WebhookEndpoint) -> str:

@@ -19,7 +19,7 @@ def labels() -> list[str]:
 @pytest.mark.django_db(transaction=True)
 def test_outside_of_a_transaction_nothing_can_be_told(endpoint: WebhookEndpoint) -> None:
     with pytest.raises(AssertionError, match="committed with its change"):
-        outbox.tell_all(endpoint.shop_id, [])
+        outbox.emit_all(endpoint.shop_id, [])
 
 
 def test_a_change_that_is_rolled_back_tells_nothing(endpoint: WebhookEndpoint) -> None:
@@ -51,7 +51,7 @@ def test_events_cost_two_statements_however_many_and_deliveries_one(shop: Shop, 
     def statements() -> list[str]:
         data = {name: field.example for name, field in EVENT_TYPES["label.failed"].fields.items()}
         with CaptureQueriesContext(connection) as captured, transaction.atomic():
-            outbox.tell_all(shop.id, (outbox.Event("label.failed", str(number), data) for number in range(5)))
+            outbox.emit_all(shop.id, (outbox.Event("label.failed", str(number), data) for number in range(5)))
         return [query["sql"].split()[0] for query in captured if "SAVEPOINT" not in query["sql"]]
 
     assert len(statements()) == 2
