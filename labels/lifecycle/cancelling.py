@@ -1,7 +1,7 @@
-"""Cancels bought labels, and parcels that were found without their PDF or beyond those ordered.
+"""Cancels bought labels, parcels that were found without their PDF, and parcels beyond those ordered.
 
-The request is committed before the carrier is asked, and each parcel that it cancelled before the next: whatever is
-interrupted is repeated, for an hour from the request, and then it is a person's.
+The request is committed before the carrier is asked, and each cancelled parcel before the next. An interrupted
+cancellation is repeated for an hour from the request; after that a person decides.
 """
 
 import logging
@@ -48,7 +48,7 @@ logger = logging.getLogger("labels.cancelling")
 class CancelError(Exception):
     """The label was not cancelled; `str()` and `problem`, which does not name it, say why, for staff.
 
-    `failure` is the carrier's error, if it gave one, else `reason` is what the shop is told, by default the problem.
+    `failure` is the carrier's error, if there is one; else the shop reads `reason`, by default the problem.
     """
 
     def __init__(
@@ -65,9 +65,9 @@ class CancelError(Exception):
 
 
 def cancel(label: ShippingLabel) -> ShippingLabel:
-    """Cancel a bought label; the one that is returned is `cancelled`, or in cancellation until the carrier can.
+    """Cancel a bought label; return it `cancelled`, or in cancellation while the carrier can't do it yet.
 
-    Raise CancelError for a label that is not bought, or that is not cancelled: it stays as it was.
+    Raise CancelError if it is not bought, or stays bought.
     """
     try:
         with conversation_if_billed(label) as talk:
@@ -82,7 +82,7 @@ def cancel(label: ShippingLabel) -> ShippingLabel:
 
 
 def not_asked(label: ShippingLabel, error: NotAskedError) -> CancelError:
-    """Word the error for staff, and for the shop without account numbers and settings."""
+    """Return the error for staff, with a reason for the shop that names no account and no setting."""
     failure: CarrierError | None = None
     if isinstance(error.__cause__, UnknownAccountError):
         return CancelError(label, str(error), reason=NO_ACCOUNT)
@@ -94,7 +94,7 @@ def not_asked(label: ShippingLabel, error: NotAskedError) -> CancelError:
 
 
 def cancel_for_shop(label: ShippingLabel) -> ShippingLabel:
-    """Do as `cancel`, but for one that is too old; return one that is cancelled, or being cancelled, as it is."""
+    """Do as `cancel` for a label that is not too old; return one that is over or in cancellation as it is."""
     if label.state != LabelState.GENERATED:
         return label
     if label.created_at < clock.now() - FORMER_ACCOUNTS_KEPT:
@@ -109,13 +109,13 @@ def cancel_for_shop(label: ShippingLabel) -> ShippingLabel:
 
 
 def conversation_if_billed(label: ShippingLabel) -> AbstractContextManager[Conversation | None]:
-    """Talk to the carrier about a cancellation; with no one where unused labels cost nothing."""
+    """Begin the conversation about a cancellation; None where unused labels are not billed."""
     is_billed = CARRIERS[label.carrier_code].bills_unused_labels
     return conversation_about(label, Service.CANCELLATION) if is_billed else nullcontext()
 
 
 def begin(label: ShippingLabel) -> ShippingLabel:
-    """Commit the request, on record, before the carrier is asked: the shop can't retrieve the label from now on."""
+    """Commit and record the request before the carrier is asked; the shop can't retrieve the label any more."""
     with transaction.atomic():
         latest: ShippingLabel = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).get()
         if latest.state == LabelState.GENERATED and parcels.handed_in(latest):
@@ -132,16 +132,16 @@ def begin(label: ShippingLabel) -> ShippingLabel:
 
 
 def defer(label: ShippingLabel) -> None:
-    """End the lease of a cancellation that the carrier has answered, and let it be tried again in some minutes."""
+    """End the lease of a cancellation that the carrier has answered; it is tried again in some minutes."""
     if label.state in IN_CANCELLATION:
         back_off(label)
 
 
 def repeat(label: ShippingLabel, *, was_interrupted: bool) -> None:
-    """Repeat a cancellation, for an hour from its request; after that it waits for a person where it may be billed.
+    """Repeat a cancellation for an hour from its request; after that a person decides if the label may be billed.
 
-    One that was interrupted may have been carried out: no refusal says any more that the label stays bought, nor does a
-    parcel that the carrier has of another one. Once a parcel is cancelled, the others are to be so too.
+    An interrupted one may have been carried out. So the label stays bought only if the carrier has all of its parcels,
+    and a refusal proves nothing. Once a parcel is cancelled, the others are cancelled too.
     """
     is_billed = CARRIERS[label.carrier_code].bills_unused_labels
     if was_interrupted and is_billed:
@@ -160,10 +160,10 @@ def repeat(label: ShippingLabel, *, was_interrupted: bool) -> None:
 
 
 def perform(label: ShippingLabel, talk: Conversation | None, *, is_first: bool = False) -> None:
-    """Cancel the parcels that are left; raise CancelError where the label stays bought.
+    """Cancel the parcels that are left; raise CancelError if the label stays bought.
 
-    It does so where none may be cancelled by now: for a refusal that is final, of any parcel, and where a first request
-    has only failures that are certain.
+    It does if no parcel may have been cancelled, and one was refused for good or all failures of a first request are
+    certain.
     """
     failures = cancel_parcels(label, talk, label.tracking_numbers) if talk else []
     if not failures:
@@ -175,9 +175,9 @@ def perform(label: ShippingLabel, talk: Conversation | None, *, is_first: bool =
 
 
 def kept(label: ShippingLabel, event: Event, problem: str, failure: CarrierError | None = None) -> CancelError:
-    """Return the error, after the label is bought again, unless some of its parcels are cancelled or may be.
+    """Make the label bought again, unless a parcel of it is cancelled; return the error.
 
-    They may be where this process has lost the lease: another one works on it, or a next cancellation.
+    Do nothing if this process has lost the lease: another one works on the label, or on its next cancellation.
     """
     if not label.is_cancelled_in_part:
         is_held = Q(leased_until=label.leased_until)
@@ -186,7 +186,7 @@ def kept(label: ShippingLabel, event: Event, problem: str, failure: CarrierError
 
 
 def end(label: ShippingLabel, event: Event, *guards: Q, **facts: None) -> None:
-    """Write how a cancellation went on, unless a person has decided it meanwhile."""
+    """Make a transition of a cancellation, unless a person has decided about it meanwhile."""
     before = label.state
 
     @transaction.atomic
@@ -201,9 +201,9 @@ def end(label: ShippingLabel, event: Event, *guards: Q, **facts: None) -> None:
 
 
 def reason_to_keep(failures: Sequence[CarrierError], *, is_first: bool) -> CarrierError | None:
-    """Return the failure for which the label stays bought: a final one, of a first request any if all are certain.
+    """Return the failure for which the label stays bought: a final one, or any of a first request if all are certain.
 
-    Certain is that the parcel is not cancelled, and that asking again in some minutes is not known to help.
+    A certain failure has not cancelled the parcel, and asking again in some minutes is not known to help.
     """
     is_certain = all(not isinstance(failure, CancellationRefused) or is_final(failure) for failure in failures)
     return next(filter(is_final, failures), failures[0] if is_first and is_certain else None)
@@ -214,9 +214,9 @@ def is_final(failure: CarrierError) -> bool:
 
 
 def begin_for_found(label: ShippingLabel) -> bool:
-    """Commit that an interrupted purchase's parcels are cancelled: an answer that comes late is not kept any more.
+    """Commit that an interrupted purchase's parcels are being cancelled, so that a late answer is not kept.
 
-    False where this process has lost the lease.
+    Return False if this process has lost the lease.
     """
     requested_at = label.cancel_requested_at or clock.now()
     label.cancel_requested_at = requested_at
@@ -226,8 +226,8 @@ def begin_for_found(label: ShippingLabel) -> bool:
 def cancel_parcels(label: ShippingLabel, talk: Conversation, numbers: Sequence[str]) -> list[CarrierError]:
     """Cancel each parcel that is not cancelled yet; return the failures.
 
-    A carrier that fails is not asked on, nor is one that has taken a parcel of a bought label in charge while none is
-    cancelled: the label stays bought, with all its parcels.
+    Stop if the carrier fails. Stop too if it has taken a parcel of a bought label in charge and none is cancelled yet:
+    the label stays bought with all its parcels.
     """
     failures: list[CarrierError] = []
     for number in numbers:
@@ -247,7 +247,7 @@ def cancel_parcels(label: ShippingLabel, talk: Conversation, numbers: Sequence[s
 
 
 def record_cancelled(label: ShippingLabel, number: str) -> None:
-    """Record that a parcel is cancelled, beside what others cancel."""
+    """Record that a parcel is cancelled, and keep what others have recorded."""
 
     @transaction.atomic
     def write() -> None:

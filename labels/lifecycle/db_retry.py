@@ -35,8 +35,8 @@ def retry_deadline() -> float:
 def with_db_retry(write: Callable[[], T], *, deadline: float | None = None) -> T:
     """Run an idempotent write until it succeeds or the deadline (default: DB_RETRY_TIMEOUT_S from now) has passed.
 
-    A commit that raised may have been made all the same, so the write is repeated rather than believed lost. A value
-    that the database refuses is not tried again.
+    A commit that raised may have succeeded, so the write is repeated. A value that the database refuses is not tried
+    again.
     """
     ends_at = retry_deadline() if deadline is None else deadline
     while True:
@@ -50,12 +50,12 @@ def with_db_retry(write: Callable[[], T], *, deadline: float | None = None) -> T
 
 
 def is_away(error: BaseException) -> bool:
-    """Return whether a statement failed for the database's sake, so that the same one may succeed later."""
+    """Return whether a statement failed because of the database's state, so that it may succeed later."""
     return isinstance(error, DATABASE_ERRORS) and not isinstance(error, PERMANENT_ERRORS)
 
 
 def held_up(error: BaseException) -> ApiError:
-    """Log why an order can't be taken, of which nothing was bought, and return the refusal."""
+    """Log why an order can't be taken, and return the refusal; nothing was bought."""
     logger.warning("order held up", extra={"reason": reason(error)})
     return ApiError(ORDERS_HELD_UP)
 

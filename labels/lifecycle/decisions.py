@@ -1,7 +1,7 @@
-"""A person's decisions about purchases whose end no process can find out, and questions at a person's request.
+"""Staff's decisions about purchases whose outcome no process can find out, and questions at their request.
 
-Nobody decides while a process works on the same purchase, and of two people one is first: a decision is an update of
-a row that is still open to it, and an adoption takes the purchase's lease for the time that the carrier needs.
+Nobody decides while a process works on the purchase, and of two people the first wins: a decision updates the row only
+while it is open, and an adoption holds the lease while the carrier is asked.
 """
 
 import logging
@@ -57,11 +57,11 @@ class NoPdfError(DecisionError):
 def adopt(
     *, label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes | None, decided_by: AbstractBaseUser
 ) -> ShippingLabel:
-    """Keep parcels that were made: a number for each parcel of the order, empty for one that is left out.
+    """Keep parcels that were made; `tracking_numbers` has one for each parcel ordered, empty for one that is left out.
 
-    Without a PDF it is the one that the row has of these parcels, or the carrier is asked by the reservation. Other
-    numbers that are known stay on the row, and are cancelled. Raise DecisionError. While the storage is down, the
-    label that is returned is `received`, not generated.
+    Without `pdf` the label gets the row's PDFs of these parcels, or the carrier is asked by the reservation. Other
+    known numbers stay on the row, and are cancelled. Raise DecisionError. While the storage is down, the returned label
+    is `received`, not generated.
     """
     open_states = TRANSITIONS[Event.ADOPTED].sources
     taken = claim(label.id, ShippingLabel.objects.free().filter(state__in=open_states))
@@ -167,7 +167,7 @@ def mark_as_cancelled(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> 
 def keep(*, label: ShippingLabel, decided_by: AbstractBaseUser, cancelled: Collection[str] = ()) -> None:
     """Record that a label in cancellation stays bought. Raise DecisionError.
 
-    It does so without the parcels that are cancelled, which are those that the row knows, and `cancelled`.
+    It stays without the parcels that are cancelled: those that the row names, and `cancelled`.
     """
     lost = [number for number in label.tracking_numbers if number in {*label.cancelled_numbers, *cancelled}]
     ranks = [rank for rank, number in enumerate(label.tracking_numbers) if number not in lost]
@@ -191,7 +191,7 @@ def end_cancellation(
     lost: Sequence[str] = (),
     **facts: Any,
 ) -> None:
-    """Write a decision about a label in cancellation, which is kept without those `lost`; raise NotOpenError."""
+    """Record a decision about a label in cancellation, kept without the numbers `lost`; raise NotOpenError."""
     is_seen = Q(cancelled_numbers=label.cancelled_numbers)
     with transaction.atomic():
         outcomes.see_surplus(label)
@@ -206,7 +206,7 @@ def decide(
 ) -> None:
     """Make the transition that a person has decided on, and record it; raise NotOpenError.
 
-    It is leased until its receipt is written, for which an erasure waits.
+    The label is leased until its receipt is written, as an erasure waits for that.
     """
     facts |= {"decided_by": decided_by.get_username(), "decided_at": clock.now(), "ask_again_at": None}
     facts["leased_until"] = lease()
@@ -217,7 +217,7 @@ def decide(
 
 
 def dismiss_notice(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:
-    """Take a notice away that staff have dealt with. Raise DecisionError."""
+    """Remove a notice that staff have dealt with. Raise DecisionError."""
     noticed = ShippingLabel.objects.with_notice().filter(id=label.id, staff_notice=label.staff_notice)
     with transaction.atomic():
         if not noticed.update(staff_notice=""):
@@ -243,7 +243,7 @@ def can_be_asked(label: ShippingLabel) -> bool:
 
 
 def reconcile_now(*, label: ShippingLabel, asked_by: AbstractBaseUser) -> ShippingLabel:
-    """Take the label up as the reconciliation does; return it as it is then. Raise DecisionError."""
+    """Take the label up as the reconciliation does; return it as it is afterwards. Raise DecisionError."""
     if not can_be_asked(label):
         raise NotOpenError
     if clock.is_host_off():

@@ -1,4 +1,4 @@
-"""Errors of a purchase, told by its label's row."""
+"""Errors of a purchase, made from its label's row."""
 
 from dataclasses import replace
 from http import HTTPStatus

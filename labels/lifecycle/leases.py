@@ -1,4 +1,4 @@
-"""Labels that a process has taken: the lease, and what only the process that still has it may write."""
+"""Leases of labels: which process works on one, and what only that process may write."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,9 +24,9 @@ def due() -> QuerySet[ShippingLabel]:
 
 
 def claim(label_id: str, rows: QuerySet[ShippingLabel]) -> ShippingLabel | None:
-    """Lease a label of some; None if another process was faster or it is none of them any more.
+    """Lease a label if it is among the rows; None if it is not, or another process was faster.
 
-    `ask_again_at` of the one that is returned is what it was: nothing, if a process was interrupted at work on it.
+    The returned label has the `ask_again_at` of before: None if a process was interrupted while it worked on it.
     """
     label = rows.filter(id=label_id).first()
     if label is None:
@@ -41,9 +41,9 @@ def claim(label_id: str, rows: QuerySet[ShippingLabel]) -> ShippingLabel | None:
 
 
 def back_off(label: ShippingLabel, until: datetime | None = None) -> None:
-    """Take it up again later; until then it may be a person's.
+    """Take the label up again later; until then a person may decide about it.
 
-    Nothing is done where this process has lost the lease.
+    Nothing is done if this process has lost the lease.
     """
     again_at = until or clock.now() + ASK_AGAIN_AFTER
     if label.state == LabelState.PURCHASING:
@@ -56,8 +56,8 @@ def back_off(label: ShippingLabel, until: datetime | None = None) -> None:
 def begin_call(label: ShippingLabel) -> Deadline:
     """Begin the deadline of a call about the label, and renew a lease that might end before it.
 
-    Raise CarrierUnavailable if this process has lost the lease, or others have settled the label meanwhile. The
-    deadline begins before the check: a process that is suspended after it finds its time over, and sends nothing.
+    Raise CarrierUnavailable if this process has lost the lease, or the label was settled meanwhile. The deadline begins
+    before the check, so a process that is suspended after it finds its time over, and sends nothing.
     """
     deadline = Deadline(settings.CARRIER_TIMEOUT)
     needed = timedelta(seconds=settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S / 2)
@@ -70,21 +70,22 @@ def begin_call(label: ShippingLabel) -> Deadline:
 
 
 def own(label: ShippingLabel) -> QuerySet[ShippingLabel]:
-    """Return a query for the label's row, if this process has it still."""
+    """Return a query for the label's row, if this process still has its lease."""
     rows = ShippingLabel.objects.row_of(label)
     return rows.filter(state=label.state, leased_until=label.leased_until)
 
 
 def schedule(label: ShippingLabel, again_at: datetime | None, **facts: Any) -> None:
-    """End the lease, and say when the label is taken up again, if this process still has it."""
+    """End the lease, and set when the label is taken up again, if this process still has it."""
     own(label).update(leased_until=clock.now(), ask_again_at=again_at, **facts)
 
 
 def fail_own(label: ShippingLabel, event: Event, error: CarrierError, **facts: Any) -> None:
-    """Write down that there is no label, after the client's request is over, unless this process has lost its lease.
+    """Record that there is no label, after the client's request is over, if this process still has the lease.
 
-    While a process was suspended, the purchase may have been settled, decided or taken by another. One whose customer
-    was erased meanwhile is taken up again after the lease: its receipt is written of what this process has read.
+    While it was suspended, others may have settled, decided or claimed the purchase. If the customer was erased
+    meanwhile, the label is taken up again after the lease: the receipt would be written from what this process has
+    read.
     """
     before = label.state
     is_as_read = Q(leased_until=label.leased_until, addresses_removed_at=label.addresses_removed_at)

@@ -1,4 +1,4 @@
-"""Writes down how a purchase ended: what was received, that it is published, or why there is no label."""
+"""Records how a purchase ended: with what was received, with a published label, or with a failure."""
 
 import logging
 from collections.abc import Iterable
@@ -37,10 +37,10 @@ logger = logging.getLogger("labels.purchase")
 
 
 def save_received(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: float | None = None) -> None:
-    """Put what the carrier gave into the database, before anything else can fail; raise PurchaseFailedError.
+    """Save what the carrier gave before anything else can fail; raise PurchaseFailedError.
 
-    That is raised too where the numbers are not one for each parcel, and where the order was settled meanwhile. A label
-    that others have published is then as its row has it.
+    It is raised too if the numbers are not one for each parcel, or if the order was settled meanwhile. If another
+    process has published the label, `label` is read from its row.
     """
     numbers = list(purchased.tracking_numbers)
     if not are_as_ordered(label, numbers):
@@ -76,25 +76,25 @@ def save_received(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: 
 
 
 def kept_of(point: PickupPoint | None) -> dict[str, Any]:
-    """Return what the row keeps of the point that a parcel goes to, if it goes to one."""
+    """Return the columns for the point that a parcel goes to, if it goes to one."""
     return {"pickup_point": {"company": point.name, **address_of(point)}} if point else {}
 
 
 def are_as_ordered(label: ShippingLabel, numbers: Iterable[str]) -> bool:
-    """Return whether there is a number for each parcel, and each is another."""
+    """Return whether there is a different number for each parcel."""
     numbers = list(numbers)
     return all(numbers) and len(numbers) == len(set(numbers)) == len(label.weights_kg)
 
 
 def fitting(reservation_number: str) -> str:
-    """Return the number if the column can hold it: a label does not fail for what only fetches its PDF again."""
+    """Return the number if it fits its column, else nothing: it only serves to fetch the PDF again."""
     return reservation_number if len(reservation_number) <= (RESERVATION_LENGTH or 0) else ""
 
 
 def join(label: ShippingLabel, numbers: Iterable[str]) -> None:
-    """Take over what others made of the label meanwhile; raise PurchaseFailedError, or ApiError while it is not stored.
+    """Take over the state that others gave the label; raise PurchaseFailedError, or ApiError until its PDF is stored.
 
-    What they do not know goes: the key of an order that was settled may have bought others.
+    Numbers that they do not know are cancelled: the key of an order that was settled may have bought others.
     """
     state = with_db_retry(lambda: save_late(label, numbers))
     if state in STORED:
@@ -110,10 +110,10 @@ def join(label: ShippingLabel, numbers: Iterable[str]) -> None:
 
 @transaction.atomic
 def save_late(label: ShippingLabel, numbers: Iterable[str]) -> str:
-    """Add numbers to a row that others have settled, and let the reconciliation cancel them at once; return its state.
+    """Add numbers to a row that others have settled, for the reconciliation to cancel at once; return its state.
 
-    Beside a label's own they are surplus, which the end of its cancellation, if there is one, takes up. Who works on
-    the row has not seen them: its lease stays as long, and is not that process's any more.
+    Of a bought label they are surplus; if it is being cancelled, the end of that takes them up. The process that works
+    on the row has not seen them, so it loses its lease, which is moved by a microsecond.
     """
     row = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).get()
     state: str = row.state
@@ -133,7 +133,7 @@ def save_late(label: ShippingLabel, numbers: Iterable[str]) -> str:
 
 
 def see_surplus(label: ShippingLabel) -> None:
-    """Lock the row, and read the surplus that came late, which the end of a cancellation takes up."""
+    """Lock the row, and read the surplus that came late: a cancellation ends with it."""
     rows = ShippingLabel.objects.row_of(label).select_for_update().values_list("surplus_numbers", flat=True)
     label.surplus_numbers = next(iter(rows), label.surplus_numbers)
 
@@ -147,8 +147,8 @@ def unique(*numbers: Iterable[str]) -> list[str]:
 def publish(label: ShippingLabel, *, deadline: float | None = None, is_leased: bool = True) -> ShippingLabel:
     """Merge and store the PDF, and make the label visible, unless others have; two processes may do it at once.
 
-    Where it is not `is_leased` by this process, its row's lease may be another's. Raise StorageUnavailableError: the
-    reconciliation does what could not be done.
+    `is_leased` is false if another process may hold the row's lease. Raise StorageUnavailableError; the reconciliation
+    tries again.
     """
     if label.pdf is None:
         return label
@@ -176,9 +176,10 @@ def publish(label: ShippingLabel, *, deadline: float | None = None, is_leased: b
 
 
 def leased_again(label: ShippingLabel, *, is_leased: bool) -> Deadline | None:
-    """Let nobody adopt a part of a `received` label while its PDF is stored; None if others have, or have stored it.
+    """Renew the lease, so that nobody adopts a part of a `received` label while its PDF is stored.
 
-    The time to store it, returned, begins before the check: a process that is suspended after it finds that over.
+    Return the deadline of storing it; None if others have adopted or stored it. The deadline begins before the check,
+    so a process that is suspended after it finds its time over.
     """
     ends = storage.deadline()
     if is_leased and clock.upper_bound_now() + timedelta(seconds=settings.STORAGE_TIMEOUT_S) < label.leased_until:
@@ -191,7 +192,7 @@ def leased_again(label: ShippingLabel, *, is_leased: bool) -> Deadline | None:
 
 
 def fail_during_request(label: ShippingLabel, error: CarrierError) -> PurchaseFailedError:
-    """Write down what the client is answered with, and return it; the reconciliation may go on at once."""
+    """Record a failure and return the client's answer; the reconciliation may go on at once."""
     answer = set_error(label, error)
     try:
         with_db_retry(lambda: save_failure(label, error, answer))
@@ -204,7 +205,7 @@ def fail_during_request(label: ShippingLabel, error: CarrierError) -> PurchaseFa
 
 @transaction.atomic
 def save_failure(label: ShippingLabel, error: CarrierError, answer: dict[str, Any]) -> None:
-    """Write a failure to the row, beside what others have found out of it meanwhile."""
+    """Write a failure to the row, and keep what others have found out meanwhile."""
     locked = ShippingLabel.objects.row_of(label).select_for_update(of=("self",))
     row = locked.only("id", "shop", "tracking_numbers").first() or label
     made, numbers = error.made, unique(row.tracking_numbers, error.made.tracking_numbers)
@@ -223,7 +224,7 @@ def save_failure(label: ShippingLabel, error: CarrierError, answer: dict[str, An
         facts["ask_again_at"] = label.created_at + settle_wait()
     else:
         event = Event.REFUSED
-        # A failure of the carrier's own is its word that nothing was made, and yet it is asked once more.
+        # The carrier says that nothing was made, and yet it is asked once more.
         if isinstance(error, CarrierUnavailable) and error.carrier_code and has_search(label):
             facts["ask_again_at"] = label.leased_until + SEARCH_DELAY
     if not move(label, event, **facts):
@@ -236,16 +237,16 @@ def has_search(label: ShippingLabel) -> bool:
 
 
 def set_error(label: ShippingLabel, error: CarrierError) -> dict[str, Any]:
-    """Describe the purchase's end by an error, as the client reads it; return what the row is to say of it."""
+    """Set the label's error as the client reads it; return the columns to write."""
     failure = CarrierFailedError(error, has_key=label.idempotency_key is not None)
     label.error_code, label.error_message, label.error_status = error.code, str(failure.detail), failure.status_code
     return {name: getattr(label, name) for name in NO_ERROR}
 
 
 def end_lease(label: ShippingLabel, **facts: Any) -> None:
-    """Let others work on it at once, unless another process has taken it meanwhile.
+    """Let others work on the label at once, unless another process has claimed it meanwhile.
 
-    Without a database the lease runs out by itself.
+    Without a database the lease expires by itself.
     """
     own = ShippingLabel.objects.row_of(label).filter(leased_until=label.leased_until)
     with suppress(*DATABASE_ERRORS):

@@ -54,7 +54,7 @@ def with_numbers(count: int) -> PreparedQuery:
 def show(label: ShippingLabel, *, is_withdrawn: bool) -> None:
     """Show the label's parcel again, or hide it from the API unless the carrier has moved it.
 
-    One that the shop has reported itself is left alone, as is one that another bought label is on by one number.
+    Leave a parcel that the shop has imported, and do not hide one that another bought label has a number on.
     """
     rows = TrackingNumber.objects.for_shop(label.shop_id)
     is_own = Q(parcel=label.id) | Q(label=label.id, number__in=label.tracking_numbers)
@@ -72,9 +72,9 @@ def handed_in(label: ShippingLabel) -> set[str]:
 
 
 def release_numbers(label: ShippingLabel, cancelled: Collection[str], *, is_kept: bool = False) -> None:
-    """Let cancelled numbers hold no parcel back; they leave one that the shop has reported without them.
+    """Mark numbers as cancelled, so that they hold no parcel back; remove them from parcels imported without them.
 
-    Of a label that `is_kept` for its other parcels they leave its own, too, unless the carrier has one of them.
+    If the label `is_kept` for its other parcels, remove them from its own one too, unless the carrier has the parcel.
     """
     is_same = Q(label=label.id) | Q(label=None, created_at__gt=since(label))
     rows = TrackingNumber.objects.for_shop(label.shop_id).filter(is_same, number__in=cancelled)
@@ -89,7 +89,7 @@ def release_numbers(label: ShippingLabel, cancelled: Collection[str], *, is_kept
 
 
 def lock_parcels(shop_id: str, rows: QuerySet[TrackingNumber]) -> set[str]:
-    """Lock the parcels that these rows are on: an import that is waited for may have moved one to another."""
+    """Lock the parcels of these rows, again if an import that was waited for has moved a number meanwhile."""
     while True:
         with transaction.atomic():
             parcels = set(rows.values_list("parcel", flat=True))
@@ -135,7 +135,7 @@ def insert(label: ShippingLabel, siblings: Sequence[Row]) -> None:
 
 
 def buy(row: TrackingNumber, label: ShippingLabel, status: str | None, now: datetime) -> None:
-    """Let a number be the label's, and have its carrier asked."""
+    """Make a number the label's, and schedule the first question to its carrier."""
     row.label, row.state, row.carrier_code = label.id, NumberState.BOUGHT, label.carrier_code
     row.followed_since = row.followed_since or now
     schedule_next_check(row, status, now)
@@ -152,11 +152,11 @@ def since(label: ShippingLabel) -> int:
 
 
 def parcels_with_numbers(label: ShippingLabel) -> dict[str, list[str]]:
-    """Find the shop's newest parcel with each number, unless they were given out again since, and its own; lock them.
+    """Find and lock the shop's newest parcel with each number, and the label's own; return the numbers of each.
 
-    One that is withdrawn is a cancelled label's, and stays so. Numbers that no parcel has are the newest one's. A
-    parcel that an import holds is not waited for, as the import waits for the numbers at its end: the label is
-    finished again.
+    A parcel from before a number was given out again does not count, nor does a withdrawn one, which is a cancelled
+    label's. Numbers without a parcel are the newest one's. A parcel that an import holds is not waited for, as the
+    import waits for the numbers at its end: the label is finished again later.
     """
     found = TrackingNumber.objects.for_shop(label.shop_id).filter(number__in=label.tracking_numbers)
     is_shown = Q(parcel__is_withdrawn=False) | Q(parcel=label.id)
@@ -177,7 +177,7 @@ def parcels_with_numbers(label: ShippingLabel) -> dict[str, list[str]]:
 
 
 def follow_known(label: ShippingLabel, shares: dict[str, list[str]]) -> None:
-    """Let the shop's own parcels have the label's numbers, and ask the label's carrier about them."""
+    """Add the label's numbers to the shop's own parcels, and have the label's carrier asked about them."""
     now = finished_at(label)
     for parcel in Parcel.objects.for_shop(label.shop_id).filter(id__in=shares):
         rows = {row.number: row for row in TrackingNumber.objects.filter(parcel=parcel)}
@@ -211,7 +211,7 @@ def new_parcel(label: ShippingLabel, of_the_order: dict[str, Any]) -> Parcel:
 def destination(label: ShippingLabel) -> dict[str, Any]:
     """Return where the parcel goes, with all fields of a destination in their order: of a pickup product the point.
 
-    Of a point that is not known, as the answer with it was lost, there is the country alone.
+    If the point is unknown, because the answer with it was lost, only the country is given.
     """
     is_to_point = PRODUCTS[label.product_code].needs_pickup_point
     to = label.recipient | (NOWHERE | (label.pickup_point or {}) if is_to_point else {})
@@ -236,6 +236,6 @@ def destination(label: ShippingLabel) -> dict[str, Any]:
 
 
 def parcels_of(label_ids: Sequence[str]) -> list[str]:
-    """Lock the parcels that these labels are, without those that the shop has reported itself; return their ids."""
+    """Lock these labels' parcels, without those that the shop has imported; return their ids."""
     own = Parcel.objects.filter(imported_at=None).order_by("id").select_for_update()
     return list(rows_with(label_ids, own.values_list("id", flat=True)))

@@ -74,7 +74,7 @@ def buy(  # noqa: PLR0913 - an order and all that it came with, by name
     token_id: str = "",
     wait: OrderWait | None = None,
 ) -> tuple[ShippingLabel, bool]:
-    """Buy a label, or find the one bought before with the same key; the second value tells that it was found.
+    """Buy a label, or find the one bought before with the same key; the second value is true if it was found.
 
     `order` is the validated body, `sender_address` the shop's own. Raise ApiError, ValidationError for an order without
     a sender, or the database's error where it stays away: this request has bought nothing then.
@@ -196,10 +196,10 @@ def reserve(label: ShippingLabel) -> None:
 
 
 def reserve_again(label: ShippingLabel) -> None:
-    """Reserve a label whose reservation raised, as one of now, and without what may have been written of it.
+    """Reserve a label as of now, after its reservation raised, and remove what may have been written of it.
 
-    Its COMMIT may have been made, or be made yet. Writing the same id again waits for it, so afterwards there is a row
-    to remove, and none can appear any more.
+    Its COMMIT may have succeeded, or may succeed yet. Writing the same id again waits for it, so afterwards there is a
+    row to remove, and none can appear any more.
     """
     with suppress(IntegrityError), transaction.atomic():
         label.save(force_insert=True)
@@ -210,7 +210,7 @@ def reserve_again(label: ShippingLabel) -> None:
 
 
 def purchase(label: ShippingLabel, ordered: Shipment, talk: Conversation) -> ShippingLabel:
-    """Call the carrier, keep and store what it gives, and count how that ended."""
+    """Call the carrier, save and store what it gives, and count the outcome."""
     try:
         purchased = call(label, ordered, talk)
         deadline = retry_deadline()
@@ -242,8 +242,8 @@ def deadline_within_lease(label: ShippingLabel, carrier: Carrier) -> Deadline:
     """Begin the carrier's deadline; raise CarrierUnavailable if the lease might end before it.
 
     After the lease another process may find that nothing was made, and the key may buy another label. The deadline
-    begins before the check: a process that is suspended after it finds its time over, and sends nothing. The database
-    was last asked for the time when it had the row.
+    begins before the check, so a process that is suspended after it finds its time over, and sends nothing. The
+    database was last asked for the time when the row was inserted.
     """
     seconds = settings.CARRIER_TIMEOUT * carrier.call_count(len(label.weights_kg))
     deadline = Deadline(seconds)

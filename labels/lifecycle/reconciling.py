@@ -1,7 +1,7 @@
-"""Brings labels that nobody works on as far as possible: purchases, cancellations, and what was made too much.
+"""Moves labels on that no process works on: interrupted purchases, cancellations, surplus parcels.
 
-It can run at any time, on any number of machines at once. A carrier is asked about a purchase whose end is not known,
-and nothing is bought again.
+It can run at any time, on any number of hosts at once. It asks the carrier about purchases whose outcome is unknown,
+and never buys again.
 """
 
 import logging
@@ -42,7 +42,7 @@ logger = logging.getLogger("labels.reconciling")
 
 
 def reconcile(is_stopping: Callable[[], bool] = lambda: False) -> Counter[str]:
-    """Take up every label that no process works on, the oldest first, until stopped; return their number by state.
+    """Take up every label that no process works on, the oldest first, until stopped; count them by their new state.
 
     Do nothing on a host whose clock is off: nobody knows what else is wrong with it, and any other host will do.
     """
@@ -72,7 +72,7 @@ def reconcile(is_stopping: Callable[[], bool] = lambda: False) -> Counter[str]:
 
 
 def settle_on_record(label: ShippingLabel) -> None:
-    """Settle a label, and record the state that it has come to."""
+    """Settle a label, and record its new state."""
     before = label.state
     try:
         settle(label)
@@ -124,9 +124,9 @@ def store(label: ShippingLabel) -> None:
 
 
 def settle_unbilled(label: ShippingLabel) -> None:
-    """Fail an order whose label did not come in time, where nothing of it is billed: nobody has to decide.
+    """Fail an order whose label did not come in time, where the carrier bills no unused label: nobody has to decide.
 
-    Not one whose PDF is stored, as after the database was restored: its shop may have the label.
+    Leave one whose PDF is stored, as after a restore of the database: its shop may have the label.
     """
     settles_at = label.created_at + settle_wait()
     if label.state == LabelState.FAILED:
@@ -141,7 +141,7 @@ def settle_unbilled(label: ShippingLabel) -> None:
 
 
 def cancel_surplus(label: ShippingLabel) -> None:
-    """Cancel what was made beyond a label's parcels, for an hour from the order or the decision; then tell staff."""
+    """Cancel parcels beyond those ordered, for an hour from the order or the decision; then notify staff."""
     is_billed = CARRIERS[label.carrier_code].bills_unused_labels
     with suppress(NoAccountError, CarrierError), cancelling.conversation_if_billed(label) as talk:
         if talk:
@@ -166,7 +166,7 @@ def ask(label: ShippingLabel) -> None:
             if has_all:
                 fetch(label, talk, tuple(label.tracking_numbers))
                 return
-            # First, as the search may catch up between the two questions.
+            # Asked first, as the search may catch up between the two questions.
             control_id = control_for(label)
             is_caught_up = bool(control_id and talk.carrier.find_by_reference(control_id, talk.credentials))
             found = talk.carrier.find_by_reference(label.id, talk.credentials)
@@ -185,11 +185,11 @@ def is_too_late(label: ShippingLabel) -> bool:
 
 
 def control_for(label: ShippingLabel) -> str:
-    """Return the id of a label that the search must find if it is to be believed that it does not find this one.
+    """Return the id of another label as a control: only if the search finds that one, its "not found" is believed.
 
-    That is one bought since on the same account, after the wait in which a search may be late. There is none where a
-    number or the PDF has come. Nor is there one where the label does not tell its account and the contract has changed:
-    the parcels may have been made on the old one.
+    The control was bought later on the same account, after the time by which a search may lag. There is none if a
+    number or the PDF has come. Nor is there one if the label does not name its account and the contract has changed, as
+    the parcels may have been made on the old account.
     """
     wait = timedelta(seconds=max(settings.RECONCILE_WAIT_S, settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S))
     is_early = clock.now() < label.created_at + wait
@@ -232,8 +232,8 @@ def settle_found(label: ShippingLabel, talk: Conversation, found: tuple[str, ...
 def all_numbers(label: ShippingLabel, found: tuple[str, ...]) -> tuple[str, ...]:
     """Return a number for each parcel, in their order; none at all if there are more or fewer than were ordered.
 
-    They are those found or, where a search does not show as many, those known before. A number that is known and not
-    found is one more, which the search may show later.
+    They are those found or, if the search shows fewer, those known before. A known number that is not found is one
+    more, which the search may show later.
     """
     count, known = len(label.weights_kg), dict.fromkeys(label.tracking_numbers)
     if len(found) == count and known.keys() <= set(found):
@@ -251,7 +251,7 @@ def fetch(label: ShippingLabel, talk: Conversation, numbers: tuple[str, ...]) ->
 def cancel_found(label: ShippingLabel, talk: Conversation, numbers: tuple[str, ...]) -> None:
     """Cancel parcels that have no PDF and can get none; the purchase counts as not made when all are cancelled.
 
-    What can't be cancelled is left to a person with its numbers, and tried again for an hour: the carrier may know a
+    What can't be cancelled is left to a person with its numbers, and tried again for an hour: the carrier may find a
     parcel by its reference before it can cancel it.
     """
     if not cancelling.begin_for_found(label):
@@ -272,9 +272,9 @@ def leave(label: ShippingLabel, problem: str, found: tuple[str, ...]) -> None:
 
 
 def cancel_late(label: ShippingLabel, talk: Conversation, found: tuple[str, ...], *, is_believed: bool) -> None:
-    """Cancel what is found, or is known, of a purchase that has failed; it is a person's if that can't be done.
+    """Cancel what is found, or known, of a purchase that has failed; leave it to a person if that fails.
 
-    A search that is not to be believed is made again each day, for a week.
+    A search that is not believed is repeated each day, for a week.
     """
     numbers = outcomes.unique(label.tracking_numbers, found)
     left = [number for number in numbers if number not in label.cancelled_numbers]

@@ -65,14 +65,14 @@ class Transition:
     target: LabelState
     says: str
     frees_key: bool = False
-    is_for_uncancelled: bool = False  # not where parcels are being cancelled that were found without a PDF
-    is_for_undecided: bool = False  # not where staff have decided since this process read the row
+    is_for_uncancelled: bool = False  # not while parcels that were found without a PDF are being cancelled
+    is_for_undecided: bool = False  # not if staff have decided since this process read the row
     effect: Effect | None = None
     webhook: str = ""
 
     @property
     def ends_purchase(self) -> bool:
-        """Return whether it ends the purchase, the last of which counts: a label, a failure or an open question."""
+        """Return whether the purchase ends with it, as a label, a failure or an open question; the last one counts."""
         return self.sources[0] in {*OPEN, S.RECEIVED} and self.target != S.RECEIVED
 
 
@@ -103,10 +103,10 @@ def said_of(label: ShippingLabel) -> str:
 def move(label: ShippingLabel, event: Event, *guards: Q, **facts: Any) -> bool:
     """Make a transition, with its key, its parcel and its webhook, in one transaction; return whether it was made.
 
-    It is not where the row is in another state than the table says, or `guards` are not true of it. `facts` are what
-    else is known by now: they are the label's afterwards, and the row's if the transition was made. A label that is
-    over is taken up at once if parcels beyond it are left to be cancelled. A row that the database has lost, in a
-    failover to a standby without it, is written again by the purchase that it is of.
+    It is not made if the row is in another state than the table says, or if a guard is false. `facts` are set on the
+    label in any case, and on the row if the transition is made. A label that is over is taken up at once if surplus
+    parcels are left to cancel. A row that the database lost, in a failover to a standby without it, is written again by
+    its own purchase.
     """
     step = TRANSITIONS[event]
     changed = {"state": step.target, "last_event": event.value, **facts}
@@ -131,7 +131,7 @@ def move(label: ShippingLabel, event: Event, *guards: Q, **facts: Any) -> bool:
 
 
 def change(label: ShippingLabel, event: Event, guards: tuple[Q, ...], names: tuple[str, ...]) -> bool:
-    """Write the columns, and do with the parcel and the webhooks what the table says; return whether it was done."""
+    """Write the columns, and do what the table says with the parcel and the webhooks; return whether it was done."""
     step = TRANSITIONS[event]
     if guards and not ShippingLabel.objects.row_of(label).filter(*guards).select_for_update().exists():
         return False
@@ -172,7 +172,7 @@ def update_for(event: Event, names: tuple[str, ...]) -> PreparedUpdate:
 def write_back(label: ShippingLabel, *, was_bought: bool) -> None:
     """Write a row that a restored database lost, with its parcel and its webhook, within the caller's transaction.
 
-    `was_bought` tells that the database has the label's parcel already.
+    `was_bought` says that the database has the label's parcel already.
     """
     insert_again(label)
     is_bought, is_over = label.state in STORED, label.state == S.CANCELLED
@@ -192,7 +192,7 @@ def write_back(label: ShippingLabel, *, was_bought: bool) -> None:
 
 
 def prepare_effect(label: ShippingLabel, effect: Effect | None) -> Callable[[], object]:
-    """Ask for what the effect on the parcel depends on; return the function that has it."""
+    """Read what the effect on the parcel depends on; return the function that carries it out."""
     match effect:
         case None:
             return lambda: None
@@ -207,7 +207,7 @@ def prepare_effect(label: ShippingLabel, effect: Effect | None) -> Callable[[], 
 
 
 def insert_again(label: ShippingLabel) -> None:
-    """Write a row that vanished; of two purchases with its key the later one has it, as the earlier had given it up."""
+    """Write a row that vanished; of two purchases with its key the later one keeps it."""
     if label.idempotency_key is not None:
         same_key = ShippingLabel.objects.for_shop(label.shop_id).filter(idempotency_key=label.idempotency_key)
         same_key.filter(created_at__lt=label.created_at).update(idempotency_key=None)
