@@ -27,7 +27,7 @@ def find(*, shop_id: str, number: str) -> bytes | None:
 
 
 def search(*, shop_id: str, order_number: str | None, email: str | None) -> bytes | None:
-    """Find the shop's newest parcels, at most `SEARCH_LIMIT`; return an array, and None where neither is given."""
+    """Find the shop's newest parcels, at most `SEARCH_LIMIT`; return an array, or None if neither is given."""
     filters = {" AND p.order_number = %s": order_number, " AND p.customer_email = %s": email}
     given = {condition: value for condition, value in filters.items() if value}
     if not given:

@@ -39,13 +39,13 @@ def nullable(field: Callable[..., Any], **options: Any) -> Any:
 
 
 def check_key(key: str) -> None:
-    """Refuse a key that can't stand in the addresses of pages, which leave out the parts `.` and `..`."""
+    """Refuse a key that can't stand in a page's address, from which the parts `.` and `..` are removed."""
     if key in {".", ".."}:
         raise serializers.ValidationError("must not be . or .., as no address leads to it.")
 
 
 def check_number(number: str) -> None:
-    """Refuse a number that the look-up can't take, whose path may not end in a slash."""
+    """Refuse a number that can't be looked up, as the path may not end in a slash."""
     if number.endswith("/"):
         raise serializers.ValidationError("must not end in a slash, as no look-up finds it.")
 

@@ -25,7 +25,7 @@ COPIES: Final = {
 
 @dataclass
 class Happening:
-    """One event of a parcel, once, whoever told of it: the carrier of some of its numbers, or the shop's import."""
+    """One event of a parcel, whether its number's carrier, the shop's import or both reported it."""
 
     event: dict[str, Any]
     numbers: list[str] = field(default_factory=list)

@@ -44,9 +44,9 @@ def recount(is_stopping: Callable[[], bool] = lambda: False) -> int:
 
 
 def moved_days(days: list[date], last: datetime | None) -> list[date]:
-    """Return the days of hand-ins and deliveries to count: the first count of a day finds what was told late.
+    """Return the days of hand-ins and deliveries to count: the first count of a day includes what was reported late.
 
-    It is of whole months, as finance has them, but for days of which parcels may be removed by their age.
+    They are whole months, as finance has them, but without days of which parcels may be removed by their age.
     """
     today = days[-1]
     first = days[0] if last and day_of(last) == today else (today - LOOK_BACK).replace(day=1)

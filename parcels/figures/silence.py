@@ -25,10 +25,10 @@ NEWEST_OF_CARRIER: Final = Coalesce("last_event_at", Value(0, models.BigIntegerF
 
 
 def is_silent(since: datetime) -> Q:
-    """Make the condition of a number whose parcel was created before, and of which no source has reported since.
+    """Return the condition of numbers whose parcel was created before, and of which no source has reported since.
 
-    The events, of all sources, are read last and of few parcels: in one expression, which the planner takes for one
-    filter beside the index of the carriers' newest events.
+    The events, of all sources, are read last and of few parcels: as one expression they are a filter beside the index
+    of the carriers' newest events.
     """
     moment = milliseconds(since)
     by_carrier = Q(LessThan(NEWEST_OF_CARRIER, number(moment)))

@@ -57,7 +57,7 @@ def without_texts(events: list[CarrierEvent], *, are_texts_erased: bool) -> list
 
 
 def absorb(number: TrackingNumber, other: TrackingNumber, *, are_texts_erased: bool = False) -> None:
-    """Let a number that moves to a parcel have what its carrier reported of the row that the parcel has."""
+    """Add the events of a parcel's own row to a label's number that moves to the parcel."""
     both = [CarrierEvent.stored(each.number, row) for each in (number, other) for row in each.events]
     save_events(number, union(both), are_texts_erased=are_texts_erased)
     number.expected = max(filter(None, (number.expected, other.expected)), key=itemgetter("askedAt"), default=None)
@@ -65,7 +65,7 @@ def absorb(number: TrackingNumber, other: TrackingNumber, *, are_texts_erased: b
 
 @transaction.atomic
 def let_go(parcel_id: str, number: str) -> bool:
-    """Take a number off a parcel that has another one, until an import names it again; return whether it was done."""
+    """Take a number off a parcel that has another one, until an import names it again; return False if it can't."""
     list(locked([parcel_id]))
     rows = TrackingNumber.objects.filter(parcel=parcel_id)
     if not rows.exclude(number=number).exists() or not rows.filter(number=number).delete()[0]:
@@ -75,21 +75,21 @@ def let_go(parcel_id: str, number: str) -> bool:
 
 
 def lock_shop(shop_id: str) -> None:
-    """Let no label of the shop become a parcel, and no import end, until the transaction has ended.
+    """Keep labels of the shop from becoming parcels, and its imports from ending, until the transaction ends.
 
-    A label and an import that bring one number at the same time don't see each other's rows: the second to come here
-    does. Who holds this waits for no parcel, as an import has locked its parcels when it comes here.
+    A label and an import that bring one number at the same time don't see each other's rows; with the lock the later
+    one does. Its holder waits for no parcel: an import has locked its parcels before it comes here.
     """
     lock(f"numbers of {shop_id}")
 
 
 def lock_imports(shop_id: str) -> None:
-    """Let no import of the shop begin to write until the transaction has ended: each locks parcels, batch by batch."""
+    """Keep imports of the shop from writing until the transaction ends: each locks parcels, batch by batch."""
     lock(f"imports of {shop_id}")
 
 
 def try_to_lock_imports(shop_id: str) -> bool:
-    """Lock as `lock_imports` does if nobody has to be waited for; return whether so."""
+    """Do as `lock_imports` unless somebody holds the lock; return whether it is held now."""
     read = lock(f"imports of {shop_id}", "pg_try_advisory_xact_lock")
     return read is None or bool(read()[0][0])
 

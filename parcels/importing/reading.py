@@ -63,7 +63,7 @@ class ParcelImport:
     started_at: datetime = field(default_factory=clock.now)
 
     def run(self, lines: Iterable[Line]) -> int:
-        """Insert or update the parcels of `lines` in one transaction; return how many parcels that were.
+        """Insert or update the parcels of `lines` in one transaction; return the number of parcels.
 
         Raise NothingImportedError after the last line if the run is strict and a line was bad.
         """
@@ -151,7 +151,7 @@ def valid(data: Any) -> Values:
 
 
 def once_each(parcels: Iterable[Parcel]) -> dict[str, Parcel]:
-    """Return each parcel once, the later of two, which does not turn the status of the earlier back.
+    """Return each parcel once: the later of two, unless it would turn the status of the earlier one back.
 
     They are in the order of ids, so that concurrent imports do not deadlock.
     """

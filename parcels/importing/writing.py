@@ -43,7 +43,7 @@ CLOCK_MARGIN = timedelta(hours=1)  # clocks of different hosts differ by less
 
 
 def as_json(parcel: Parcel) -> bytes:
-    """Return what an import can change of a parcel, with all that its row tells apart, such as 1 and 1.0."""
+    """Return as JSON what an import can change of a parcel; 1 and 1.0 differ, as they do in its row."""
     return orjson.dumps(compared(parcel))
 
 
@@ -53,7 +53,7 @@ class TakenError(Exception):
 
 @transaction.atomic
 def write(shop_id: str, parcels: dict[str, Parcel], known: Iterable[str], now: datetime, *, is_silent: bool) -> int:
-    """Insert or update; return how many this run had not imported. Raise TakenError, and have changed nothing.
+    """Insert or update; return how many parcels are new to this run. Raise TakenError, with nothing changed.
 
     `known` are the ids that were there before, `parcels` are in the order of ids.
     """
@@ -67,7 +67,7 @@ def write(shop_id: str, parcels: dict[str, Parcel], known: Iterable[str], now: d
 
 
 def replace_labels_meanwhile(shop_id: str, started_at: datetime, *, is_silent: bool) -> None:
-    """Let the parcels of this run replace those of labels bought while it ran; until it ends, no more come to be."""
+    """Replace the parcels of labels bought while the run imported; until it ends, no label becomes a parcel."""
     lock_shop(shop_id)
     bought = TrackingNumber.objects.for_shop(shop_id).filter(state=NumberState.BOUGHT, parcel__imported_at=None)
     recent = bought.filter(followed_since__gte=started_at - CLOCK_MARGIN).order_by()
@@ -110,7 +110,7 @@ class Batch:
         return parcels
 
     def name_numbers(self) -> None:
-        """Give each parcel the numbers that its import names; of the others it keeps those of labels."""
+        """Give each parcel the numbers that its import names, and keep its labels' numbers."""
         for parcel in self.parcels.values():
             rows, named = self.numbers[parcel.id], dict.fromkeys([parcel.tracking_id, *parcel.tracking_numbers])
             for number in named:
@@ -146,7 +146,7 @@ class Batch:
     # --- Numbers of labels ---
 
     def assign_numbers(self) -> None:
-        """Let each number of a label be on the newest parcel that names it; else it stays where it is.
+        """Give each number of a label to the newest parcel that names it; without one it stays where it is.
 
         A parcel that is only a label's is replaced by those that name its numbers.
         """
@@ -172,7 +172,7 @@ class Batch:
                         self.move(row, newest(takers[parcel_id]))
 
     def share(self) -> None:
-        """Let a label's number, or one that left a parcel, have on a further one that names it what is known of it."""
+        """Copy what is known of a label's number, or of one that left its parcel, to a further parcel that names it."""
         left = {row.number: row for row in self.gone.values() if row.events or row.state == NumberState.CANCELLED}
         for parcel in self.parcels.values():
             for row in self.numbers[parcel.id].values():
@@ -200,7 +200,7 @@ class Batch:
         return row.is_added or self.parcel_of(row).imported_at is None
 
     def is_replaced(self, parcel: Parcel) -> bool:
-        """Return whether a parcel is a label's alone, now without it; a cancelled one stays for numbers it has."""
+        """Return whether to remove a parcel that is only a label's; a withdrawn one stays while it has numbers."""
         return parcel.imported_at is None and not (parcel.is_withdrawn and self.numbers[parcel.id])
 
     def naming(self) -> defaultdict[str, list[Parcel]]:
@@ -213,7 +213,7 @@ class Batch:
         return found
 
     def move(self, row: TrackingNumber, taker: Parcel) -> None:
-        """Move a label's number to another parcel, with what its carrier said of it; who names it has it still."""
+        """Move a label's number to another parcel, with its events; a parcel whose import names it keeps a copy."""
         giver, own = self.parcel_of(row), self.numbers[taker.id].get(row.number)
         due_at = row.due_at or (own and own.due_at)  # the taker's, where the giver's report said that it was over
         del self.numbers[giver.id][row.number]
@@ -249,7 +249,7 @@ class Batch:
                 parcel.updated_at = max(parcel.updated_at, before.updated_at + has_changed(parcel, before))
 
     def schedule(self) -> None:
-        """Let carriers be asked about what is open now and was not before, and about nothing that is not."""
+        """Have the carrier asked about numbers that are open now and were not before, and about no others."""
         for parcel in self.parcels.values():
             reported = timeline.reported_by_shop(parcel)
             assert reported is not None  # it was imported
@@ -272,7 +272,7 @@ class Batch:
             self.changed[row.pk] = row
 
     def save(self) -> None:
-        """Write what differs; raise TakenError if what was new is new no more."""
+        """Write what differs; raise TakenError if another import has taken a new id meanwhile."""
         try:
             bulk.insert([parcel for parcel in self.parcels.values() if parcel.id not in self.before])
         except IntegrityError:

@@ -76,10 +76,10 @@ def erase(parcel_ids: Iterable[str]) -> int:
 
 
 def erase_texts(parcel_ids: Iterable[str]) -> None:
-    """Erase what carriers reported, also from the codes that our tables lack, or lacked when one of these events came.
+    """Erase the texts that carriers reported, and those of codes that our tables lack, or lacked when an event came.
 
-    Of which event their text is nobody knows any more: its text, its code's place in the tables and its number's
-    carrier may have changed since.
+    Nobody knows any more which event a code's text came from: the event's text, the code's place in the tables and the
+    number's carrier may have changed since.
     """
     numbers = TrackingNumber.objects.filter(parcel__id__in=list(parcel_ids)).exclude(events=[]).order_by("pk")
     rows = list(numbers.select_for_update(of=("self",)))

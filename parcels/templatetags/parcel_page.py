@@ -55,7 +55,7 @@ def is_comparable(parcel: Parcel) -> bool:
 
 @register.simple_tag
 def late_label(parcel: Parcel) -> str:
-    """Mark a parcel that is past its promise, or was when it was delivered. This host's clock does: a list has many."""
+    """Mark a parcel that is past its promise, or was delivered late; by this host's clock, as a list has many."""
     until, at = promised_until(parcel), moment(parcel.delivery_date) or timezone.now()
     return badge(gettext_noop("Late"), "danger") if until and at > until and is_comparable(parcel) else ""
 

@@ -1,4 +1,4 @@
-"""Takes numbers whose carrier is to be asked now, each with a lease, and gives them back."""
+"""Claims numbers whose carrier is to be asked now, each with a lease, and releases them."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -36,10 +36,10 @@ class Outcome(StrEnum):
 
 
 def claim(carrier_code: str, count: int, *, is_test: bool, without: str = "") -> list[TrackingNumber]:
-    """Lease of each live or test shop in turn the numbers that have been due longest, without those that others hold.
+    """Lease the numbers that have been due longest, of each live or test shop in turn; skip those that others hold.
 
-    Their rows have what asking needs. While an import or an erasure holds a parcel, its numbers are left: their answers
-    would be lost. `without` is a shop of which nothing is taken.
+    Their rows have what asking needs. Numbers whose parcel an import or an erasure holds are skipped: their answers
+    would be lost. `without` is a shop to leave out.
     """
     with transaction.atomic():
         now = clock.now()
@@ -87,7 +87,7 @@ def release(ids: Iterable[int]) -> None:
 
 
 def back_off(number: TrackingNumber, outcome: Outcome) -> None:
-    """Put a number off after a failure, which changes nothing else."""
+    """Ask about a number again later, after a failure, which changes nothing else."""
     failures = number.failures + 1
     numbers_of([number.id]).update(
         outcome=outcome,

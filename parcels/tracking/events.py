@@ -66,7 +66,7 @@ class CarrierEvent(NamedTuple):
 
     @property
     def weight(self) -> tuple[bool, bool, int, int, str, str]:
-        """Decide which of two tellings of one event stays.
+        """Decide which of two reports of one event stays.
 
         A listed code's event that once changed nothing stays so: a tracker takes a status away when it knows more. An
         unlisted code has its status only while no later one changes anything, and keeps it.

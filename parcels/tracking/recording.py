@@ -110,9 +110,9 @@ def counted(new: Iterable[CarrierEvent], carrier_code: str) -> Iterator[tuple[st
 
 
 def count_unlisted(carrier_code: str, code: str, text: str, times: int, now: datetime) -> None:
-    """Add to a code's row; of two processes that meet it first at once, one makes the row and both are counted.
+    """Add to a code's row; if two processes meet a code first, one makes the row and both are counted.
 
-    Where the text was erased with its customer, this one stands for it.
+    If the row's text was erased with its customer, this text replaces it.
     """
     row = UnlistedEventCode(carrier_code=carrier_code, code=code, text=text, first_seen_at=now, last_seen_at=now)
     rows = UnlistedEventCode.objects.filter(carrier_code=carrier_code, code=code)

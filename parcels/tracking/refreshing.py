@@ -85,7 +85,7 @@ class Contracts:
         del self.credentials[shop_id]
 
     def refuse(self, shop_id: str) -> None:
-        """Stop asking for a shop whose credentials the carrier refuses, until its contract changes; tell staff once."""
+        """Stop asking for a shop whose credentials the carrier refuses, until its contract changes; notify staff."""
         contract = self._contracts.get(shop_id)
         if contract and contract.refuse_tracking():
             extra = {"carrier": self._carrier_code, "contract": contract.id, "shop": shop_id}
@@ -98,9 +98,8 @@ class Contracts:
 def refresh(carrier_code: str, stop: Event, *, limit: int | None = None, is_test: bool = False) -> Counter[str]:
     """Ask about what is due, at most `limit` numbers, until `stop` is set; return the numbers by outcome.
 
-    It is what is due of live shops, or of test shops, which the sandbox is asked about.
-    Nothing is taken while the circuit breaker is open, of one shop or of all: it stays due. Half-open, one number is
-    the probe.
+    Live shops' numbers are asked about at the carrier, test shops' at the sandbox. Nothing is claimed while the circuit
+    breaker is open, for one shop or for all. Half-open, one number is the probe.
     """
     tracker = tracker_of(carrier_code, is_test=is_test)
     if tracker is None or tracker.circuit_breaker.state_for() is CircuitState.OPEN:

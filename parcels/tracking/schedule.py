@@ -79,7 +79,7 @@ def unknown_interval(age: timedelta, *, is_bought: bool) -> timedelta | None:
 
 
 def in_rounds(moment: datetime, random: Random) -> datetime:
-    """Put off a moment of the night to the first half hour of the morning."""
+    """Move a time of the night to the first half hour of the morning."""
     local = moment.astimezone(ROUNDS_ZONE)
     if ROUNDS_BEGIN_H <= local.hour < ROUNDS_END_H:
         return moment

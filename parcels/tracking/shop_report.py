@@ -5,7 +5,7 @@ from parcels.tracking.timeline import SHOWN_FIELDS, as_stored, reported_by_shop,
 
 
 def merge_with_stored(parcel: Parcel, before: Parcel) -> None:
-    """Give an imported parcel the newer report, of equal ones the one imported later, and what imports do not bring."""
+    """Keep the newer report, of equal ones the later import, and what imports do not bring."""
     report, earlier = reported_by_shop(parcel), reported_by_shop(before)
     assert report is not None
     parcel.are_texts_erased = before.are_texts_erased

@@ -1,4 +1,4 @@
-"""The way of each number: the statuses that it took, by its carrier's events and the shop's report."""
+"""The statuses that each number took, by its carrier's events and the shop's report."""
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import takewhile
@@ -49,7 +49,7 @@ def step_of(event: CarrierEvent) -> Iterator[Step]:
 def least_advanced(
     seen: Iterable[CarrierEvent], shop_steps: list[Step], bought: Iterable[str], cancelled: Collection[str]
 ) -> Step | None:
-    """Return the last step of the number that is the furthest behind: the customer waits for it.
+    """Return the last step of the number that is furthest behind, as the customer waits for it.
 
     Nobody waits for a cancelled number, unless there is no other.
     """
@@ -77,7 +77,7 @@ def last_step(steps: Iterable[Step]) -> Step | None:
 
 
 def end_of_deposit(in_order: list[Step]) -> int | None:
-    """Return the end of the wait that lasts: the first that the carrier told, else the shop's."""
+    """Return the end of the present wait: the first that the carrier reported, else the shop's."""
     waiting = list(takewhile(lambda step: step.status is Status.WAITING_FOR_PICKUP, reversed(in_order)))
     known = [step for step in reversed(waiting) if step.kept_until is not None]
     first = min(known, key=lambda step: not step.is_carrier, default=None)
@@ -85,7 +85,7 @@ def end_of_deposit(in_order: list[Step]) -> int | None:
 
 
 def shown(seen: Iterable[CarrierEvent], shop_steps: Collection[Step]) -> Iterator[tuple[CarrierEvent, Status]]:
-    """Yield each event with its status, or if it has none with the one before it: its number's or the shop's."""
+    """Yield each event with its status or, without one, that of the event before: its number's or the shop's."""
     before: dict[str, Step] = {}
     returning: set[str] = set()
     for event in seen:
@@ -102,5 +102,5 @@ def shown(seen: Iterable[CarrierEvent], shop_steps: Collection[Step]) -> Iterato
 
 
 def has_moved(events: Iterable[CarrierEvent]) -> bool:
-    """Return whether the carrier reports more than that the parcel was announced, as it does of a cancelled one too."""
+    """Return whether the carrier reports more than an announcement, which cancelled parcels have too."""
     return any(event.status not in (None, Status.FULFILLED) for event in events)

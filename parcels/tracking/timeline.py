@@ -60,10 +60,10 @@ def derive(
     bought: Iterable[str] = (),
     cancelled: Collection[str] = (),
 ) -> Timeline:
-    """Derive the timeline; where the carrier has said nothing it is the shop's report, unchanged.
+    """Derive the timeline; if the carrier has reported nothing, it is the shop's report, unchanged.
 
-    `bought` are the numbers that surely exist, so that one of which the carrier knows nothing holds the parcel back;
-    `cancelled` are those that hold nothing back. `expected` is the carrier's delivery: `from` and `until`.
+    `bought` are the numbers that surely exist, so one of which the carrier knows nothing holds the parcel back;
+    `cancelled` ones hold nothing back. `expected` is the carrier's delivery: `from` and `until`.
     """
     timeline = reported or Timeline()
     if expected:
@@ -110,7 +110,7 @@ def steps_of(reported: Timeline | None) -> Iterator[Step]:
 
 
 def history(seen: Iterable[CarrierEvent], reported: list[Json], shop_steps: Collection[Step]) -> list[Json]:
-    """Merge the events of both, newest first; of one that both report, the notifications are the shop's."""
+    """Merge the events of both, newest first; an event that both report has the shop's notifications."""
     notified = {(event["carrierStatusCode"], event["createdAt"]): event for event in reversed(reported)}
     own = [
         as_answered(event, status, notified.pop((event.code, event.at), None))
@@ -144,7 +144,7 @@ def events_of(numbers: Iterable[TrackingNumber]) -> list[CarrierEvent]:
 
 
 def reported_by_shop(parcel: Parcel) -> Timeline | None:
-    """Return the shop's report, which is kept beside the parcel's own columns once it is another than that."""
+    """Return the shop's report; once the parcel's own columns differ from it, it is kept beside them."""
     if parcel.reported is not None:
         return Timeline(**parcel.reported["story"])
     return None if parcel.imported_at is None else Timeline.of(parcel)
@@ -187,7 +187,7 @@ def update(parcel: Parcel, numbers: Collection[TrackingNumber]) -> None:
 
 
 def handed_in(parcel: Parcel) -> int | None:
-    """Return the time of the first event that is more than an announcement; without one, of a status that is more."""
+    """Return the time of the first event beyond an announcement; without one, of a status beyond it."""
     scans = [event["createdAt"] for event in parcel.events if event["status"] != Status.FULFILLED]
     if scans or parcel.last_status in (None, Status.FULFILLED):
         return min(scans, default=None)
@@ -200,7 +200,7 @@ def set_timeline(parcel: Parcel, timeline: Timeline) -> None:
 
 
 def save_report(parcel: Parcel) -> None:
-    """Keep what the shop imported beside the parcel's own columns, before they become another."""
+    """Keep the shop's import beside the parcel's own columns before they change."""
     if parcel.imported_at is not None and parcel.reported is None:
         since = {"importedAt": milliseconds(parcel.imported_at)}  # for the imports of the version before
         parcel.reported = as_stored(Timeline.of(parcel), parcel.updated_at) | since
@@ -211,7 +211,7 @@ def as_stored(reported: Timeline, updated_at: int) -> Json:
 
 
 def locked(parcel_ids: Iterable[str]) -> QuerySet[Parcel]:
-    """Lock parcels, in the one order that all do."""
+    """Lock parcels, in the order in which all lock them."""
     rows: QuerySet[Parcel] = Parcel.objects.filter(id__in=list(parcel_ids)).order_by("id")
     return rows.select_for_update()
 
@@ -256,7 +256,7 @@ def changes(
 
 
 def move_time(parcel: Parcel, now: datetime) -> None:
-    """Move the time of the last change, where a shop's clock is ahead by as little as can be."""
+    """Move the time of the last change; by a millisecond where a shop's clock is ahead."""
     parcel.updated_at = max(parcel.updated_at + 1, milliseconds(now))
 
 

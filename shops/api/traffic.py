@@ -38,7 +38,7 @@ class Traffic:
             self.counts[shop_id, kind] += 1
 
     def flush(self) -> None:
-        """Add the counts to the store; those that it was not told of are tried again."""
+        """Add the counts to the store; keep those that it did not confirm for the next time."""
         with self.lock:
             left, self.counts = self.counts, Counter()
         store, day = caches["rate_limit"], today()
@@ -69,7 +69,7 @@ class Traffic:
         self.begin()
 
     def begin(self) -> None:
-        """Begin with nothing counted; a lock and a thread of the parent's are of no use to a child."""
+        """Begin with nothing counted; a child can't use its parent's lock and thread."""
         self.counts, self.lock = Counter(), threading.Lock()
         threading.Thread(target=self.run, name="traffic", daemon=True).start()
 

@@ -81,7 +81,7 @@ class Bulkhead:
     ) -> Iterator[None]:
         """Admit the block; raise KeyInUseError or, after WAIT_TIMEOUT_S or `patient_until`, BulkheadFullError.
 
-        Without a carrier, which is not known yet, the block has a place of the one with most left, at once or not.
+        If the carrier is not known yet, the block takes a place of the one with most places left, and never waits.
         """
         with self._changed:
             places = [Place(code, service, is_test) for code in ([carrier_code] if carrier_code else CARRIERS)]

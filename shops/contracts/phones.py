@@ -19,8 +19,8 @@ E164_DIGITS = re.compile(r"\+[0-9]{5,15}")
 def e164(text: str, country_code: str) -> str:
     """Read a phone number as it is written in a country, and return it as E.164; raise ValueError.
 
-    One that no country gives out is taken, as ranges are opened now and then. One that only France gives out is read
-    so overseas, where many write it so, and refused elsewhere.
+    A possible number that no country assigns is taken, as ranges are opened now and then. One that only France assigns
+    is read as French overseas, where many write it so, and refused elsewhere.
     """
     number = parsed(text, country_code)
     if not (number and phonenumbers.is_valid_number(number)) and (french := valid(text, FRANCE)):
@@ -33,7 +33,7 @@ def e164(text: str, country_code: str) -> str:
 
 
 def is_of_nobody(text: str, country_code: str) -> bool:
-    """Return true for a phone number that `e164` reads, and that no country gives out."""
+    """Return true for a phone number that `e164` reads, and that no country assigns."""
     try:
         return not valid(e164(text, country_code), None)
     except ValueError:
@@ -57,7 +57,7 @@ def advice(text: str, country_code: str) -> str:
 
 
 def valid(text: str, country_code: str | None) -> PhoneNumber | None:
-    """Return the number that a text is, if a country gives it out."""
+    """Return the number that a text is, if a country assigns it."""
     number = parsed(text, country_code)
     return number if number and phonenumbers.is_valid_number(number) else None
 

@@ -78,7 +78,7 @@ def host_offset_s() -> float:
 
 
 def is_host_off() -> bool:
-    """Tell, and log, if this host's clock is off."""
+    """Return whether this host's clock is off, and log it."""
     offset_s = host_offset_s()
     is_off = abs(offset_s) > MAX_OFFSET_S
     if is_off:

@@ -12,7 +12,7 @@ MAX_AHEAD = timedelta(minutes=5)
 
 
 class Pace(models.Model):
-    """The next moment at which something may begin that all processes together may begin only so often."""
+    """The next time at which something may begin whose pace all processes share."""
 
     name = KeyField(primary_key=True, max_length=64)
     next_at = models.DateTimeField()

@@ -114,10 +114,10 @@ def waiting_endpoints(limit: int, *, has_slow: bool) -> list[str]:
 
 
 def lock(ids: Sequence[str], now: datetime, looked_at: int) -> list[WebhookEndpoint]:
-    """Lock endpoints, which other processes pass over, so that their limits hold; note what is due.
+    """Lock endpoints, which other processes skip, so that their limits hold; note what is due.
 
     Their shops stay unlocked: a shop that buys or imports would have no webhooks meanwhile. So processes that claim at
-    the same moment may give a shop more than its share for once.
+    the same moment may exceed a shop's share for once.
     """
     due = queued().filter(is_due(now), endpoint=OuterRef("pk")).order_by("due_at", "id")
     endpoints = WebhookEndpoint.objects.active().filter(id__in=ids)
@@ -127,7 +127,7 @@ def lock(ids: Sequence[str], now: datetime, looked_at: int) -> list[WebhookEndpo
 
 
 def first_rows(endpoints: Iterable[Any], now: datetime) -> dict[str, list[WebhookDelivery]]:
-    """Return the endpoints' due rows that are the first of their subject; put off the others that are met."""
+    """Return the endpoints' due rows that are the first of their subject; defer the others that are met."""
     first = queued().filter(endpoint=OuterRef("endpoint"), subject=OuterRef("subject")).order_by("id")
     due = queued().filter(is_due(now), id__in=[row for each in endpoints for row in each.due or ()])
     due = due.annotate(first=Subquery(first.values("id")[:1])).order_by("due_at", "id")
@@ -154,7 +154,7 @@ def shared_out(
     slow_limit: int,
     now: datetime,
 ) -> list[Claim]:
-    """Give each endpoint an equal share of the limit; what one has no use for is the next one's."""
+    """Give each endpoint an equal share of the limit; what one does not use goes to the next."""
     load = Load()
     claims: list[Claim] = []
     slow_left = slow_limit

@@ -1,6 +1,6 @@
 """Delivers what is due, many at a time; for the background process, of which any number may run.
 
-The end of each attempt is written down: delivered, to be tried again, or a dead letter. It may disable its endpoint.
+The outcome of each attempt is recorded: delivered, to be tried again, or a dead letter. It may disable its endpoint.
 """
 
 import logging
@@ -44,8 +44,8 @@ logger = logging.getLogger("webhooks.delivery")
 def deliver_due(is_stopping: Callable[[], bool] = lambda: False) -> int:
     """Deliver until nothing is due and nothing is under way, or nothing more is to be begun; return the attempts.
 
-    The calls are made in threads that know no database; this thread claims rows and writes outcomes down, in short
-    transactions. Slow endpoints have half of the places, of a single one that.
+    Threads that know no database make the calls; this thread claims rows and records outcomes, in short transactions.
+    Slow endpoints have half of the places, a single one of them half of that.
     """
     attempts = 0
     under_way: dict[Future[Outcome], Claim] = {}
@@ -66,7 +66,7 @@ def deliver_due(is_stopping: Callable[[], bool] = lambda: False) -> int:
 
 
 def write_down(outcomes: list[Outcome]) -> None:
-    """Write outcomes down; while the database is away, try again for as long as one of them holds its lease."""
+    """Record outcomes; while the database is away, try again for as long as one of them holds its lease."""
     while True:
         try:
             return record(outcomes)
@@ -79,7 +79,7 @@ def write_down(outcomes: list[Outcome]) -> None:
 
 
 def record(outcomes: Iterable[Outcome]) -> None:
-    """Write outcomes down in one transaction; one whose lease was lost meanwhile changes nothing."""
+    """Record outcomes in one transaction; one whose lease was lost meanwhile changes nothing."""
     by_lease = {(each.claim.delivery.id, each.claim.leased_until): each for each in outcomes}
     if not by_lease:
         return
@@ -105,7 +105,7 @@ def record(outcomes: Iterable[Outcome]) -> None:
 
 
 def end_attempt(row: WebhookDelivery, outcome: Outcome, now: datetime) -> None:
-    """Set what an attempt makes of its row: delivered, to be tried again, or a dead letter."""
+    """Set the new state of an attempt's row: delivered, to be tried again, or a dead letter."""
     row.attempts += 1
     row.state = DeliveryState.DELIVERED
     if outcome.reason:
@@ -117,7 +117,7 @@ def end_attempt(row: WebhookDelivery, outcome: Outcome, now: datetime) -> None:
 
 
 def release_next(outcomes: Iterable[Outcome], now: datetime) -> None:
-    """Make the next row of each subject due whose first is over: `claims` may have put it off."""
+    """Make the next row of each finished subject due: `claims` may have deferred it."""
     over = following([each.claim.delivery.id for each in outcomes]).exclude(state=DeliveryState.QUEUED)
     queued().filter(id__in=over.values("next")).update(due_at=now)
 
@@ -130,7 +130,7 @@ def following(ids: Iterable[int]) -> Any:
 
 
 def at_current_urls(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Leave out attempts at a URL that was replaced meanwhile: they say nothing of the endpoint, and are made again."""
+    """Leave out attempts at a URL that was replaced meanwhile: they say nothing of the endpoint, and are repeated."""
     asked = WebhookEndpoint.objects.filter(id__in={each.claim.endpoint.id for each in outcomes})
     urls = dict(asked.values_list("id", "url"))
     current = [each for each in outcomes if each.claim.endpoint.url == urls[each.claim.endpoint.id]]

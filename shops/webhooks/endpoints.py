@@ -32,7 +32,7 @@ class LimitError(ValueError):
 
 
 def lock_room(shop: Shop) -> None:
-    """Lock the shop until the transaction ends, so that two at once keep the limit; raise LimitError at the limit."""
+    """Lock the shop until the transaction ends, so that two requests at once keep the limit; raise LimitError."""
     Shop.objects.select_for_update(no_key=True).get(id=shop.id)
     if WebhookEndpoint.objects.for_shop(shop.id).not_revoked().count() >= MAX_ENDPOINTS:
         text = gettext("a shop has at most {count} endpoints: revoke one first")
@@ -51,7 +51,7 @@ def create(*, shop: Shop, url: str, event_types: Sequence[str] = ()) -> tuple[We
 
 
 def change(endpoint: WebhookEndpoint, *, status: str = "", **values: Any) -> None:
-    """Change a checked `url` or `event_types`; `active` enables or resumes. With it, or a URL, what waits is due."""
+    """Change a checked `url` or `event_types`; `active` enables or resumes. With it or a URL, what waits is due."""
     has_url = "url" in values
     if has_url and values["url"] != endpoint.url:
         values |= {"failing_since": None, "is_slow": None}  # nothing is known of it yet
@@ -78,20 +78,20 @@ def rotate(endpoint: WebhookEndpoint) -> str:
 
 
 def revoke(endpoint: WebhookEndpoint) -> bool:
-    """End an endpoint, in two transactions as deliveries are locked first; False if it was revoked before."""
+    """End an endpoint, in two transactions, as deliveries are locked first; False if it was revoked before."""
     is_revoked = WebhookEndpoint.objects.filter(id=endpoint.id, revoked_at=None).update(revoked_at=Now())
     end_deliveries()
     return bool(is_revoked)
 
 
 def end_deliveries() -> None:
-    """End what is queued for revoked endpoints: a transaction that had read one before may have queued more since."""
+    """End what is queued for revoked endpoints, also by a transaction that had read one before."""
     queued = WebhookDelivery.objects.queued().filter(endpoint__revoked_at__isnull=False)
     queued.update_in_order(state=DeliveryState.DEAD, leased_until=None, last_reason=REVOKED)
 
 
 def disable(endpoint_id: str, reason: str) -> None:
-    """Stop deliveries until the endpoint is enabled again, and tell the others; its events are kept."""
+    """Stop deliveries until the endpoint is enabled again, and notify the others; its events are kept."""
     working = WebhookEndpoint.objects.filter(id=endpoint_id, disabled_at=None, revoked_at=None)
     with transaction.atomic():
         if not working.update(disabled_at=Now(), disabled_reason=reason):
@@ -104,17 +104,17 @@ def disable(endpoint_id: str, reason: str) -> None:
 
 
 def enable(endpoint: WebhookEndpoint) -> None:
-    """Deliver to a disabled endpoint again, first what was kept meanwhile."""
+    """Deliver to a disabled endpoint again, beginning with what was kept meanwhile."""
     disabled = WebhookEndpoint.objects.filter(id=endpoint.id).exclude(disabled_at=None)
     if disabled.update(disabled_at=None, disabled_reason="", failing_since=None):
         make_due(endpoint.id)
 
 
 def make_due(endpoint_id: str, *, spacing: timedelta = timedelta(0)) -> None:
-    """Try what waits for another attempt now; what was tried within `spacing`, after it.
+    """Make what waits for another attempt due now or, if it was tried within `spacing`, after that.
 
-    The attempt is one more than the schedule's. With a `spacing` this may happen again and again, so an event that is
-    older than the schedule keeps to it then, so that it ends.
+    This attempt is beyond the schedule's. Where there is a `spacing`, it may be granted again and again, so an event
+    that is older than the schedule is left to the schedule, and ends.
     """
     now = clock.now()
     waiting = WebhookDelivery.objects.queued().filter(endpoint=endpoint_id)

@@ -56,7 +56,7 @@ def answer(*, shop_id: str, after: Place | None, limit: int, **of_type: str) -> 
 
 
 def last_of(rows: WebhookEventQuerySet) -> WebhookEvent | None:
-    """Return the last event that none can be committed before any more."""
+    """Return the last event before which none can be committed any more."""
     is_readable = Q(transaction_id__lt=FirstRunning()) | Q(transaction_id__gte=FirstToCome())
     found: Any = (
         rows.filter(is_readable).annotate(first_to_come=FirstToCome()).order_by("-transaction_id", "-id").first()
@@ -73,7 +73,7 @@ def forget_transactions() -> None:
 
 
 def end(last: WebhookEvent | None) -> Place:
-    """Return the place behind the last event: its id, its time, and until when nothing is missing."""
+    """Return the place behind the last event: its id, its time, and the time until which nothing is missing."""
     now = clock.now().isoformat()
     return [last.message_id, last.created_at.isoformat(), now] if last else ["", now, now]
 

@@ -49,11 +49,11 @@ class WebhookEndpointQuerySet(ForShop):
         return self.active().filter(failing_since__isnull=False)
 
     def disabled(self) -> Self:
-        """Endpoints that wait for staff; those of a shop that has left wait for nobody."""
+        """Endpoints that wait for staff; not those of deactivated shops."""
         return self.not_revoked().filter(disabled_at__isnull=False, shop__is_active=True)
 
     def for_answers(self) -> Self:
-        """Endpoints with what their answers tell beside their own columns: what waits, and the last attempt."""
+        """Endpoints with what answers show beside their columns: how many deliveries wait, and the last attempt."""
         own = WebhookDelivery.objects.filter(endpoint=OuterRef("pk")).order_by()
         queued = own.queued().values("endpoint").annotate(count=Count("id")).values("count")
         last = own.exclude(last_attempt_at=None).order_by("-last_attempt_at")
@@ -139,7 +139,7 @@ LATER_ID = "greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_cur
 class TransactionId(models.Func):
     """The id of the transaction that writes a row, on PostgreSQL, or the last one that was over if that is later.
 
-    So it is never below that of an event which the transaction waited for, as those of one parcel do.
+    So it is never below that of an event that the transaction waited for, as with events of one parcel.
     """
 
     allowed_default = True
@@ -226,7 +226,7 @@ class WebhookDeliveryQuerySet(ForShop):
 
 
 class WebhookDelivery(models.Model):
-    """One event for one endpoint, from the transaction of the change that it tells of."""
+    """One event for one endpoint, from the transaction of the change that it reports."""
 
     id = models.BigAutoField(primary_key=True)  # its order is that of the changes of one subject
     event = models.ForeignKey(

@@ -39,7 +39,7 @@ class ErrorEntry:
         return self.message.format(**{**self.example, **facts})
 
     def saying(self, message: str, *, retry_after_s: int | None = None) -> "ErrorEntry":
-        """Return the same error in other words."""
+        """Return the same error with another message."""
         return replace(self, message=message, retry_after_s=retry_after_s)
 
 
