@@ -5,14 +5,11 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
-from threading import Lock
 from typing import Any, Final, NamedTuple, Protocol
-
-from cachetools import TTLCache
 
 from carriers.errors import CarrierUnavailable, PickupPointRejected
 from carriers.itinerary import shipping_day
@@ -23,7 +20,6 @@ DAY_S: Final = 24 * 3600
 # Whether a point is open is asked again when the answer is older, or about another day.
 FRESH_S: Final = 3600
 SEARCH_FRESH_S: Final = 900
-MAX_POINTS: Final = 10_000
 MAX_SEARCHES: Final = 500  # of some 20 kB; each has a place by its digest, where the next of the same place replaces it
 HEAVY_KG: Final = Decimal(20)  # above it only post offices take a parcel
 FIELD: Final = "pickupPointCode"
@@ -86,6 +82,9 @@ class FoundPoints(NamedTuple):
     asked_at: datetime
     points: Sequence[PickupPoint]
 
+    def is_of_the_last(self, seconds: float) -> bool:
+        return _now() - self.asked_at < timedelta(seconds=seconds)
+
 
 class SharedStore(Protocol):
     """Texts by name that are kept for a day where all processes find them, as far as that is possible."""
@@ -96,81 +95,81 @@ class SharedStore(Protocol):
 
 
 class PickupPointCache:
-    """The points that were asked for: each for the threads of a process, searches and networks where all find them.
+    """The answers of a point service: all processes find them.
 
-    An answer serves for an hour and the day that it is about, the answer to a search for a quarter of an hour. For the
-    rest of 24 hours it stands in when the point service fails. The points of a search are remembered as if each had
-    been asked for.
+    The answer about a point serves for an hour and the day that it is about, the answer to a search for a quarter of an
+    hour. For the rest of 24 hours it stands in when the point service fails. The points of a search are kept as if each
+    had been asked for.
     """
 
     def __init__(self, shared: SharedStore | None = None) -> None:
-        self._points: TTLCache[Key, tuple[float, date, PickupPoint]] = TTLCache(MAX_POINTS, DAY_S)
         self._shared: SharedStore = {} if shared is None else shared
-        self._lock = Lock()
 
     def get(self, key: Key, day: date, ask: Callable[[], PickupPoint]) -> PickupPoint:
         """Return the point, asked for unless a fresh answer about the day is known; raises what `ask` raises."""
-        with self._lock:
-            asked_at, known_day, point = self._points.get(key, (0.0, day, None))
-        if point and known_day == day and time.monotonic() - asked_at < FRESH_S:
-            return point
+        name, about = _name(key), str(day)
+        known_about, known = _read(self._shared.get(name))
+        if known and known_about == about and known.is_of_the_last(FRESH_S):
+            return known.points[0]
         try:
             point = ask()
         except CarrierUnavailable:
-            if point is None:
+            if known is None:
                 raise
-            return point
-        self._remember({key: point}, day)
+            return known.points[0]
+        network = point.network or (known.points[0].network if known else "")
+        self._shared.update({name: _written(about, FoundPoints(_now(), [replace(point, network=network)]))})
         return point
 
     def search(self, query: PointQuery, ask: Callable[[], Sequence[PickupPoint]]) -> FoundPoints:
         """Return the answer to a search, asked for unless a fresh one is known; raises what `ask` raises."""
         digest = query.digest
         name = f"search:{int(digest, 16) % MAX_SEARCHES}"
-        found = _read(self._shared.get(name), digest)
-        now = datetime.fromtimestamp(time.time(), UTC)
-        if found and now - found.asked_at < timedelta(seconds=SEARCH_FRESH_S):
-            return found
+        known_about, known = _read(self._shared.get(name))
+        known = known if known_about == digest else None  # another search has the place
+        if known and known.is_of_the_last(SEARCH_FRESH_S):
+            return known
         try:
-            found = FoundPoints(now, ask())
+            found = FoundPoints(_now(), ask())
         except CarrierUnavailable:
-            if found is None:
+            if known is None:
                 raise
-            return found
-        points = {(query.country_code, point.code): point for point in found.points}
-        self._remember(points, query.day)
-        networks = {_network_name(key): point.network for key, point in points.items() if point.network}
-        self._shared.update({name: _written(found, digest), **networks})
+            return known
+        lean = [replace(point, opening_hours=None, distance_m=None) for point in found.points]
+        points = {
+            _name((query.country_code, point.code)): _written(str(query.day), FoundPoints(found.asked_at, [point]))
+            for point in lean
+        }
+        self._shared.update({name: _written(digest, found), **points})
         return found
 
     def network_of(self, key: Key) -> str:
         """Return the network of a point that was shown within a day, empty if it is not known."""
-        with self._lock:
-            known = self._points.get(key)
-        return (known[2].network if known else "") or self._shared.get(_network_name(key)) or ""
-
-    def _remember(self, points: Mapping[Key, PickupPoint], day: date) -> None:
-        with self._lock:
-            self._points.update({key: (time.monotonic(), day, point) for key, point in points.items()})
+        _, known = _read(self._shared.get(_name(key)))
+        return known.points[0].network if known else ""
 
 
-def _network_name(key: Key) -> str:
-    return ":".join(("network-of", *key))
+def _now() -> datetime:
+    return datetime.fromtimestamp(time.time(), UTC)
 
 
-def _written(found: FoundPoints, digest: str) -> str:
-    """Return an answer and its search's digest as JSON."""
+def _name(key: Key) -> str:
+    return ":".join(("point", *key))
+
+
+def _written(about: str, found: FoundPoints) -> str:
+    """Return an answer as JSON, with the search or the day that it is about."""
     points = [asdict(point) for point in found.points]
-    return json.dumps([digest, found.asked_at.isoformat(), points], default=str)
+    return json.dumps([about, found.asked_at.isoformat(), points], default=str)
 
 
-def _read(text: str | None, digest: str) -> FoundPoints | None:
-    """Return the answer to the search of this digest, None for another one's or what an earlier version wrote."""
+def _read(text: str | None) -> tuple[str, FoundPoints | None]:
+    """Return what an answer of the last day is about, and the answer; None without one, or of an earlier version."""
     with suppress(TypeError, ValueError, ArithmeticError):
-        kept, asked_at, points = json.loads(text or "")
-        if kept == digest:
-            return FoundPoints(datetime.fromisoformat(asked_at), [_point(**point) for point in points])
-    return None
+        about, asked_at, points = json.loads(text or "")
+        found = FoundPoints(datetime.fromisoformat(asked_at), [_point(**point) for point in points])
+        return about, found if found.is_of_the_last(DAY_S) else None
+    return "", None
 
 
 def _point(*, max_weight_kg: Any, closures: Any, opening_hours: Any, **others: Any) -> PickupPoint:

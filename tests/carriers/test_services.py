@@ -12,6 +12,7 @@ from carriers.base import Endpoint
 from carriers.circuit_breaker import CircuitState
 from carriers.client import Client, Limits, Service
 from carriers.errors import CarrierError, CarrierUnavailable
+from carriers.pickup_points import PickupPointCache
 from carriers.trials import SAMPLE_SENDER, Terms
 from tests.carriers.conftest import Serve
 from tests.carriers.support.beta import found
@@ -99,7 +100,7 @@ class World:
         self.client.create_label(shipment(product_code or PRODUCT[self.carrier]), credentials)
 
     def buy_to_a_point(self, shop_id: str) -> None:
-        self.client._points._points.clear()  # an answer of the last hour would do
+        self.client._points = PickupPointCache()  # an answer of the last hour would do
         self.buy(shop_id, RELAYS[self.carrier])
 
     def of_client(self, method: str, argument: object) -> Callable[[str], object]:

@@ -9,6 +9,7 @@ from unittest.mock import patch
 import pytest
 from prometheus_client import REGISTRY
 
+import carriers
 from carriers import pickup_points
 from carriers.client import Service
 from carriers.pickup_points import SEARCH_FRESH_S
@@ -35,7 +36,6 @@ FRANCE = LYON | {"productCode": "beta_point_retrait_france"}
 EUROPE = {"productCode": "beta_point_retrait_europe", "zip": "1000", "city": "Bruxelles", "countryCode": "BE"}
 GENT = EUROPE | {"zip": "9000", "city": "Gent"}
 CARRIERS = {"alpha": RELAIS, "beta": FRANCE}
-BEGAN_S = time.time() - 1_000_000
 SEARCH = f"{PATHS['BETA_POINTS_URL']}/findRDVPointRetraitAcheminement"
 
 
@@ -57,13 +57,10 @@ def day(ahead: int) -> str:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     class Clock:
-        now_s = 1_000_000.0  # since the machine's start
-
-        def monotonic(self) -> float:
-            return self.now_s
+        now_s = time.time()
 
         def time(self) -> float:
-            return BEGAN_S + self.now_s
+            return self.now_s
 
     made = Clock()
     monkeypatch.setattr(pickup_points, "time", made)
@@ -329,6 +326,19 @@ def test_a_point_that_another_process_showed_is_bought_to(buyer: Caller) -> None
     (point, *_) = found(buyer, GENT)
     clients.client.cache_clear()
     assert post(buyer, far_away(point["pickupPointCode"])).status_code == 201
+
+
+@pytest.mark.real_services
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_a_point_that_another_process_showed_is_bought_to_while_the_point_service_is_down(
+    asker: Caller, sandbox: Sandbox, carrier: str
+) -> None:
+    (point, *_) = found(asker, CARRIERS[carrier])
+    clients.client.cache_clear()
+    product = CARRIERS[carrier]["productCode"]
+    for operation in carriers.CARRIERS[carrier].points_operations:
+        sandbox.arm("reset", carrier=carrier, operation=operation)
+    assert post(asker, order(product, pickupPointCode=point["pickupPointCode"])).status_code == 201
 
 
 def test_each_point_that_is_shown_is_bought_to(buyer: Caller, sandbox: Sandbox) -> None:
