@@ -55,6 +55,11 @@ def is_read_only(error: BaseException) -> bool:
     return sqlstate(error) == "25006"
 
 
+def is_timeout(error: BaseException) -> bool:
+    """Return whether a statement took too long, as one does that waits for a row which another process holds."""
+    return sqlstate(error) == "57014"
+
+
 def lacks_migrations(error: BaseException) -> bool:
     """Return whether a database has no such table or column: its tables are those of an earlier version."""
     return sqlstate(error) in {"42703", "42P01"}

@@ -10,6 +10,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
+from django.db import DatabaseError
 from django.db.models import QuerySet
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -18,6 +19,7 @@ from django.urls import path
 from django.utils.translation import gettext
 from django_stubs_ext import StrOrPromise
 
+from shops.db.failures import is_timeout
 from shops.staff.masking import ConcealingAdmin, Row, may_see
 from shops.staff.pages import page_of
 
@@ -115,8 +117,14 @@ class ActingAdmin(ConcealingAdmin[Row]):
         if not (act.may or self.has_act_permission)(request):
             raise PermissionDenied
         row = self.row_or_404(request, object_id)
-        step = act.do if request.method == "POST" else act.ask
-        return (step(request, row) if step else None) or HttpResponseRedirect(page_of(row))
+        step, answer = act.do if request.method == "POST" else act.ask, None
+        try:
+            answer = step(request, row) if step else None
+        except DatabaseError as error:
+            if not is_timeout(error):
+                raise
+            messages.error(request, gettext("It is held by another process, such as an import. Try again later."))
+        return answer or HttpResponseRedirect(page_of(row))
 
     def chosen_rows(self, queryset: QuerySet[Any]) -> list[Any]:
         return list(queryset)

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -229,6 +230,26 @@ def test_what_staff_took_and_noted_of_a_labels_parcel_is_the_ones_that_replaces_
     noted = ["Lost?", "Ask the depot"] if is_known else ["Ask the depot"]
     assert (parcel.id, [note["text"] for note in parcel.notes]) == ("P1", noted)
     assert (parcel.taken_by, parcel.taken_at is None) == ("operations" if is_known else "support", False)
+
+
+@pytest.mark.real_services
+@pytest.mark.django_db(transaction=True)
+def test_whoever_takes_a_parcel_that_an_import_holds_is_told_so() -> None:
+    parcel = import_parcel(ShopFactory())
+    staff, page = member("Support"), f"/admin/parcels/parcel/{parcel['id']}/"
+    importing = connection.copy()
+    try:
+        with importing.cursor() as cursor:
+            cursor.execute("BEGIN; SELECT FROM parcels_parcel FOR UPDATE")
+        with connection.cursor() as cursor:
+            cursor.execute("SET statement_timeout = '100ms'")
+        answer = staff.post(f"{page}take/", {"do": "take"}, follow=True)
+    finally:
+        importing.close()
+        connection.close()
+    assert (answer.redirect_chain, "held by another process" in answer.text) == ([(f"{page}change/", 302)], True)
+    staff.post(f"{page}take/", {"do": "take"})
+    assert Parcel.objects.get().taken_by == "support"
 
 
 def test_a_parcel_that_an_import_replaces_meanwhile_is_taken_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
