@@ -12,7 +12,7 @@ from config import erasures
 from labels.models import ShippingLabel
 from labels.pdfs.storage import StorageError
 from labels.personal_data import erasure as label_erasure
-from parcels.importing.numbers import lock_imports, lock_shop
+from parcels.importing.numbers import GIVEN_OUT_AGAIN_MS, lock_imports, lock_shop
 from parcels.models import Parcel, TrackingNumber
 from parcels.personal_data import erasure as parcel_erasure
 from shops.db.bulk import batches
@@ -145,21 +145,28 @@ class Customer:
 
 
 def follow(shop_id: str, parcels: dict[str, Traces], labels: dict[str, Traces]) -> None:
-    """Add the parcels and labels of the same orders and with the same numbers, until there are no more."""
+    """Add the parcels and labels of the same orders and with the same numbers, until there are no more.
+
+    A number that was given out again since is another customer's.
+    """
     orders: set[str] = set()
-    numbers: set[str] = set()
+    numbers: set[tuple[str, int]] = set()
+
+    def is_theirs(each: Traces) -> bool:
+        times = (at for number, at in new_numbers if number in each.numbers)
+        return each.order_id in orders or any(abs(each.created_at - at) < GIVEN_OUT_AGAIN_MS for at in times)
+
     while True:
         found = [*parcels.values(), *labels.values()]
-        new = {
-            "order_ids": {each.order_id for each in found} - orders - {""},
-            "numbers": {number for each in found for number in each.numbers} - numbers - {""},
-        }
-        if not any(new.values()):
+        new_orders = {each.order_id for each in found} - orders - {""}
+        new_numbers = {(number, each.created_at) for each in found for number in each.numbers if number} - numbers
+        if not (new_orders or new_numbers):
             return
-        orders |= new["order_ids"]
-        numbers |= new["numbers"]
-        parcels |= by_id(parcel_erasure.parcels_with(shop_id, **new))
-        labels |= by_id(label_erasure.labels_with(shop_id, **new))
+        orders |= new_orders
+        numbers |= new_numbers
+        new = {"order_ids": new_orders, "numbers": {number for number, _ in new_numbers}}
+        parcels |= by_id(filter(is_theirs, parcel_erasure.parcels_with(shop_id, **new)))
+        labels |= by_id(filter(is_theirs, label_erasure.labels_with(shop_id, **new)))
 
 
 def by_id(found: Iterable[Traces]) -> dict[str, Traces]:

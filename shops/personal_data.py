@@ -97,11 +97,12 @@ class Each:
 
 
 class Traces(NamedTuple):
-    """A customer's row, and what leads to further ones: its order and its numbers."""
+    """A customer's row, and what leads to further ones: its order, and its numbers at the time of its creation (ms)."""
 
     id: str
     order_id: str
     numbers: frozenset[str]
+    created_at: int
 
 
 Columns = Mapping[str, Part]  # the personal columns of a table, by their names

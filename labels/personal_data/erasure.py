@@ -18,6 +18,7 @@ from labels.models import OVER, STORED, DepositSlip, ShippingLabel, ShippingLabe
 from labels.pdfs import receipts, storage
 from labels.personal_data.columns import KEYS, LABEL, REFUSAL
 from labels.slips import making
+from parcels.tracking.events import milliseconds
 from shops.db import clock
 from shops.db.bulk import batches
 from shops.db.querysets import rows_with
@@ -54,8 +55,8 @@ def labels_with(
 
 
 def traces(labels: QuerySet[ShippingLabel]) -> list[Traces]:
-    rows = labels.values_list("id", "order_id", "tracking_numbers")
-    return [Traces(label_id, order_id, frozenset(numbers)) for label_id, order_id, numbers in rows]
+    rows = labels.values_list("id", "order_id", "tracking_numbers", "created_at")
+    return [Traces(*facts, frozenset(numbers), milliseconds(created_at)) for *facts, numbers, created_at in rows]
 
 
 def not_over(label_ids: Sequence[str]) -> list[str]:

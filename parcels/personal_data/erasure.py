@@ -49,10 +49,10 @@ def parcels_with(shop_id: str, *, order_ids: Iterable[str], numbers: Iterable[st
 
 
 def traces(parcels: QuerySet[Parcel]) -> list[Traces]:
-    rows = parcels.values_list("id", "order_id", "tracking_id", "tracking_numbers")
+    rows = parcels.values_list("id", "order_id", "created_at", "tracking_id", "tracking_numbers")
     return [
-        Traces(parcel_id, order_id, frozenset([tracking_id, *numbers]))
-        for parcel_id, order_id, tracking_id, numbers in rows
+        Traces(parcel_id, order_id, frozenset([tracking_id, *numbers]), created_at)
+        for parcel_id, order_id, created_at, tracking_id, numbers in rows
     ]
 
 

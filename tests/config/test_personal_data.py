@@ -30,7 +30,7 @@ from tests.support.api import Caller, Response
 from tests.support.canaries import canary, found_in
 from tests.support.cases import in_one_test
 from tests.support.desk import label_of_somebody, member, parcel_of_somebody, person, rows, slip_of_somebody
-from tests.support.factories import EventFactory, import_parcel
+from tests.support.factories import EventFactory, import_parcel, ms_ago
 from tests.support.personal_columns import COLUMNS, OTHERS, table, values
 from tests.support.processes import ROOT
 from tests.support.tracking import record
@@ -234,6 +234,20 @@ def test_a_customer_is_found_from_the_label_by_number_and_order(own: Caller, oth
     assert {name for name, last_name in names.items() if last_name} == {"another", "foreign"}
     label.refresh_from_db()
     assert label.recipient["lastName"] == ""
+
+
+def test_whoever_had_a_number_before_it_was_given_out_again_is_another_customer(own: Caller) -> None:
+    """beta.md: numbers are reused after about 13 months, so a number alone is no permanent key."""
+    for name, email, days in (("before", EMAIL, 420), ("same", None, 415), ("after", "else@mail.example", 5)):
+        facts = {"orderId": name, "customerEmail": email, "createdAt": ms_ago(days), "updatedAt": ms_ago(days)}
+        import_parcel(own.shop, id=name, trackingId="N1", previousEmails=[], **facts)
+    again = RECIPIENT | {"email": "else@mail.example"}
+    LabelFactory(shop=own.shop, tracking_numbers=["N1"], order_id="again", recipient=again)
+    held = json.loads(run("export_customer", "own", EMAIL))
+    assert [each["id"] for each in held["parcels"]] == ["before", "same"]
+    assert held["labels"] == []
+    assert run("erase_customer", "own", EMAIL).splitlines() == ["2 parcels", "0 labels", "0 PDFs"]
+    assert run("erase_customer", "own", "else@mail.example").splitlines()[:2] == ["1 parcel", "1 label"]
 
 
 def test_who_sent_something_back_is_a_customer_too(own: Caller) -> None:
