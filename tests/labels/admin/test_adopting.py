@@ -201,6 +201,14 @@ def test_what_cannot_be_right_is_not_adopted(staff: Client, shop: Shop, data: di
     assert (label.state, label.decided_by) == ("unknown", "")
 
 
+def test_a_number_that_the_carrier_gave_out_again_is_adopted(staff: Client, own: Caller) -> None:
+    """beta.md: numbers are reused after about 13 months, so a number alone is no permanent key."""
+    LabelFactory(shop=own.shop, tracking_numbers=["6A9999"], days_ago=400)
+    label = LabelFactory(shop=own.shop, state="unknown")
+    assert "Adopted." in decide(staff, label, "adopt", number_1="6A9999", pdf=upload(pdf_file())).text
+    assert own.get(f"{SHIPMENTS}/{label.id}").json()["trackingNumber"] == "6A9999"
+
+
 def test_a_pdf_without_pages_or_behind_a_password_is_refused(staff: Client, shop: Shop) -> None:
     label = LabelFactory(shop=shop, state="unknown")
     locked, output = PdfWriter(), io.BytesIO()
