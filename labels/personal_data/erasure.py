@@ -8,6 +8,7 @@ countries; and a sender that is the shop's own address.
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from itertools import chain
 from time import sleep
 from typing import Any, Final
 
@@ -87,7 +88,6 @@ def erase(label_ids: Sequence[str]) -> int:
     for ids in batches(label_ids):
         erased += anonymise(over.filter(id__in=ids))
         past_promise(ShippingLabel.objects.filter(id__in=ids)).update(**WITHOUT_KEYS)
-        DepositSlip.objects.listing(*ids).exclude(refusal="").update(refusal=REFUSAL.left)
     return erased
 
 
@@ -127,7 +127,7 @@ def past_promise(labels: ShippingLabelQuerySet) -> ShippingLabelQuerySet:
 
 
 def anonymise(rows: QuerySet[ShippingLabel]) -> int:
-    """Erase the people from these rows, which are over and locked; return the number of rows.
+    """Erase the people from these rows, which are over and locked, and from their slips; return the number of rows.
 
     What is left of two rows is nearly always equal, so there is a statement for each remainder, not each row.
     """
@@ -137,6 +137,8 @@ def anonymise(rows: QuerySet[ShippingLabel]) -> int:
     now = clock.now()
     for left, ids in alike.items():
         ShippingLabel.objects.filter(id__in=ids).update(**orjson.loads(left), addresses_removed_at=now)
+    for ids in batches(chain.from_iterable(alike.values())):
+        DepositSlip.objects.listing(*ids).exclude(refusal="").update(refusal=REFUSAL.left)
     return sum(map(len, alike.values()))
 
 

@@ -11,9 +11,10 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from labels.models import OVER, LabelState, ShippingLabel
+from labels.models import OVER, DepositSlip, LabelState, ShippingLabel
 from labels.pdfs import storage
 from labels.personal_data import retention
+from labels.personal_data.columns import REFUSAL
 from shops.models import AccessToken
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, row
@@ -222,6 +223,17 @@ def test_old_addresses_are_removed_and_what_was_bought_stays(
     assert "z" + RECIPIENT["zip"] in before[old.id]["search_words"]
     assert {name: after[old.id][name] for name in unchanged} == {name: expected[name] for name in unchanged}
     assert run()[2] == "0 labels' addresses"
+
+
+def test_a_slips_refusal_goes_with_the_addresses_of_its_labels(own: Caller, settings: Settings) -> None:
+    """design.md: a carrier's texts are personal data; a refusal may name whom a parcel goes to."""
+    settings.KEEP_LABEL_ADDRESSES_DAYS = 30
+    for days_ago in (29, 31):
+        label = LabelFactory(shop=own.shop, days_ago=days_ago)
+        facts = {"label_ids": [label.id], "tracking_numbers": [], "asked_by": "ada", "refusal": f"Zoé {days_ago}?"}
+        DepositSlip.objects.create(shop=own.shop, carrier_code="beta", **facts)
+    run()
+    assert {*DepositSlip.objects.values_list("refusal", flat=True)} == {"Zoé 29?", REFUSAL.left}
 
 
 def test_the_shops_own_address_stays_on_its_labels(own: Caller, settings: Settings) -> None:
