@@ -9,7 +9,6 @@ from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import connections, models
 from django.db.models import Func, Q, Value
-from django.db.models.functions import Now
 from django.db.models.lookups import Exact
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -17,6 +16,7 @@ from django.utils.translation import gettext
 from shops import tokens
 from shops.contracts.accounts import CarrierAccount
 from shops.contracts.models import CarrierContract
+from shops.db.clock import Now
 from shops.db.fields import KeyField, new_id
 from shops.db.pacing import Pace
 from shops.staff.audit.models import AuditEntry
