@@ -17,8 +17,8 @@ def new_label_id(moment: datetime | None = None) -> str:
 
 
 def id_prefix(moment: datetime) -> str:
-    """Return the start of all ids made in this millisecond; ids made later are greater."""
-    return digits(max((moment - EPOCH) // MILLISECOND, 0), TIME_LENGTH)
+    """Return the start of all ids made in this millisecond; ids made later are greater, up to the last of all."""
+    return digits(min(max((moment - EPOCH) // MILLISECOND, 0), len(ALPHABET) ** TIME_LENGTH - 1), TIME_LENGTH)
 
 
 def digits(number: int, length: int) -> str:
