@@ -1,7 +1,7 @@
 """The carriers' events, as the rows of numbers keep them: a union that grows the same in whatever order they come."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, Self
 
@@ -9,6 +9,7 @@ from carriers.tracking import Status, TrackingEvent
 
 # Far above any journey, so that an answer without end can't fill a row; the newest are kept.
 MAX_EVENTS: Final = 500
+EPOCH, MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
 LAST_DAY_MS: Final = 253_402_214_400_000  # 9999-12-31
 
 # From the least advanced to the most: of several numbers the first counts, of events at one time the last.
@@ -94,7 +95,8 @@ def union(*groups: Iterable[CarrierEvent]) -> list[CarrierEvent]:
 
 
 def milliseconds(moment: datetime) -> int:
-    return round(moment.timestamp() * 1000)
+    """Return the Unix time, without what follows its milliseconds: rounded up it might be the next day's."""
+    return (moment - EPOCH) // MILLISECOND
 
 
 def moment(time_ms: int) -> datetime:

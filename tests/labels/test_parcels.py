@@ -1,7 +1,7 @@
 """A bought label is a parcel at once; imports, cancellations and erasures leave it one story."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from io import StringIO
 from typing import Any
 
@@ -21,6 +21,8 @@ from labels.models import LabelState, ShippingLabel
 from labels.personal_data.retention import remove_addresses
 from parcels.importing.reading import BATCH_SIZE
 from parcels.models import Parcel, TrackingNumber
+from shops.db import clock
+from shops.staff import days
 from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import LabelFactory, publish
@@ -67,7 +69,7 @@ def test_a_label_is_a_parcel_at_once(buyer: Caller, other: Caller) -> None:
     label = bought(buyer)
     parcel = buyer.look_up(label.tracking_number).json()
     assert list(parcel) == list(import_parcel(other.shop))
-    created_at = round(label.created_at.timestamp() * 1000)
+    created_at = bought_ms(label)
     assert {name: value for name, value in parcel.items() if name not in ("destination", "updatedAt")} == {
         "id": label.id,
         "shopId": buyer.shop.id,
@@ -163,12 +165,21 @@ def test_the_carrier_is_asked_about_it(buyer: Caller) -> None:
     assert_documents_agree()
 
 
+def test_a_labels_parcel_is_of_the_labels_own_time_and_day(buyer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    midnight = days.start_of(days.today())
+    monkeypatch.setattr(clock, "upper_bound_now", lambda: midnight - timedelta(microseconds=1))
+    label = post(buyer, order()).json()
+    (parcel,) = buyer.search(email=EMAIL).json()
+    assert parcel["createdAt"] == datetime.fromisoformat(label["createdAt"]).timestamp() * 1000
+    assert parcel["createdAt"] < midnight.timestamp() * 1000
+
+
 # --- Imports ---
 
 
 def bought_ms(label: ShippingLabel) -> int:
     """The time of a purchase: a number that comes a year later was given out again."""
-    return round(label.created_at.timestamp() * 1000)
+    return int(label.created_at.timestamp()) * 1000 + label.created_at.microsecond // 1000
 
 
 def untold(label: ShippingLabel) -> dict[str, Any]:
