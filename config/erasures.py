@@ -34,7 +34,7 @@ def note(shop_id: str, row_ids: Iterable[str]) -> None:
     """Add an erasure of these parcels and labels. Raise StorageError."""
     key, now = settings.CREDENTIALS_KEYS[0], clock.now()
     entry = {"shop": shop_id, "at": now, "digests": [digest(key, shop_id, each) for each in row_ids]}
-    storage.write(f"{ROOT}/{now:%Y/%m}/{new_label_id()}.json", orjson.dumps(entry))
+    storage.write(f"{ROOT}/{now:%Y/%m}/{new_label_id(now)}.json", orjson.dumps(entry))
 
 
 def to_repeat() -> Iterator[tuple[str, list[str], list[str]]]:

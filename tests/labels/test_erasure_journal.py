@@ -1,6 +1,6 @@
 """Erasures outlive a backup: `recover` repeats those that a restored database lost, and no more."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 
 import pytest
@@ -8,6 +8,7 @@ from django.core.management import CommandError
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from labels import ids
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
 from parcels.models import Parcel
@@ -50,6 +51,27 @@ def test_what_an_import_has_brought_since_is_not_touched(own: Caller) -> None:
     assert recover() == ["0 labels reconciled"]
     assert Parcel.objects.get().customer_email == EMAIL
     assert ShippingLabel.objects.get().recipient["email"] == EMAIL
+
+
+class HourBehind(datetime):
+    """The clock of a host that is an hour behind the database's."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> "HourBehind":
+        return super().now(tz) - timedelta(hours=1)
+
+
+def test_the_later_of_two_erasures_is_repeated_whatever_its_hosts_clock_says(
+    own: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parcel = import_parcel(own.shop, customerEmail=EMAIL)
+    erase(own)
+    import_parcel(own.shop, id=parcel["id"], customerEmail=EMAIL)
+    restore = moment()
+    monkeypatch.setattr(ids, "datetime", HourBehind)
+    erase(own)
+    restore()
+    assert recover()[0] == "1 parcels erased again"
 
 
 def test_the_journal_names_nobody_and_outlives_a_rotation_of_keys(own: Caller, settings: Settings) -> None:
