@@ -105,14 +105,13 @@ def check(user: User | None, login: SocialLogin) -> None:
 def made(request: HttpRequest, login: SocialLogin) -> User:
     """Make the account of somebody new; a name or an e-mail that an account has is never taken over."""
     claims = login.claims
-    email = claims.get("email") if claims.get("email_verified") is True else None
-    name, email = name_in(claims), email if isinstance(email, str) else ""
+    name, email = name_in(claims), kept("email", claims.get("email")) if claims.get("email_verified") is True else ""
     if User.objects.filter(Q(username__iexact=name) | Q(email__iexact=email) & ~Q(email="")).exists():
         text = gettext(
             "An account here has your name or e-mail. Log in with its password; link it under “Second factor”."
         )
         raise SignOnRefusedError(None, "name or e-mail taken", text)
-    names = {"first_name": login.user.first_name[:150], "last_name": login.user.last_name[:150]}
+    names = {field: kept(field, getattr(login.user, field)) for field in ("first_name", "last_name")}
     login.user = user = User.objects.create_user(name, email, is_staff=True, **names)
     login.save(request, connect=True)
     record_for(user, Action.ADDED, note="Made at the first sign-on.")
@@ -121,13 +120,19 @@ def made(request: HttpRequest, login: SocialLogin) -> User:
 
 def name_in(claims: dict[str, Any]) -> str:
     """Return the first claim that may be a user's name."""
-    field = User._meta.get_field("username")
     for claim in ("preferred_username", "sub"):
-        try:
-            return str(field.clean(claims.get(claim), None))
-        except ValidationError:
-            continue
+        if name := kept("username", claims.get(claim)):
+            return name
     raise SignOnRefusedError(None, "no name", gettext("The sign-on gives you no name that an account may have."))
+
+
+def kept(field: str, claim: Any) -> str:
+    """Return what an account keeps of a claim in a field: nothing of what the field can't have."""
+    try:
+        text = claim if isinstance(claim, str) and claim.isprintable() else None  # PostgreSQL takes no NUL
+        return str(User._meta.get_field(field).clean(text, None))  # type: ignore[union-attr]  # a column
+    except ValidationError:
+        return ""
 
 
 def linked(request: HttpRequest, login: SocialLogin) -> User:

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import jwt
 import requests
-from allauth.socialaccount.models import SocialApp, SocialLogin, SocialToken
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialLogin, SocialToken
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
 from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
@@ -18,6 +18,7 @@ TIMEOUT_S: Final = (3.0, 5.0)  # to connect, and between two pieces of an answer
 ALGORITHMS: Final = [f"{family}{bits}" for family in ("RS", "PS", "ES") for bits in (256, 384, 512)]
 LEEWAY_S: Final = 30  # clocks differ
 REQUIRED: Final = ["iss", "sub", "aud", "exp", "iat", "nonce"]
+MAX_SUB_LENGTH: Final = SocialAccount._meta.get_field("uid").max_length
 ENDPOINTS: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 
@@ -100,4 +101,6 @@ class SignOn(OpenIDConnectOAuth2Adapter):
             raise IssuerError("the ID token is another client's")
         if not self.nonce or claims["nonce"] != self.nonce:
             raise IssuerError("the ID token is of another sign-on")
+        if len(claims["sub"]) > MAX_SUB_LENGTH or not claims["sub"].isprintable():
+            raise IssuerError("the `sub` can't be kept")
         return claims

@@ -237,6 +237,32 @@ def test_an_email_that_is_not_verified_is_neither_kept_nor_compared(issuer: Issu
     assert User.objects.get(username="jane").email == ""
 
 
+@pytest.mark.both_databases
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"email": f"{'a' * 64}@{'.'.join(['b' * 60] * 4)}.example", "email_verified": True},
+        {"email": "a\0@work.example", "email_verified": True},
+        *({"given_name": name} for name in ("Ja\0ne", "\ud800")),
+    ],
+    ids=repr,
+)
+def test_who_has_an_email_or_a_name_that_no_account_can_have_comes_in_without(
+    issuer: Issuer, claims: dict[str, Any]
+) -> None:
+    issuer.claims |= claims
+    assert sign_on(issuer).status_code == 302
+    jane = User.objects.get(username="jane")
+    assert (jane.email, jane.first_name) == ("", "")
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("sub", ["s" * 192, "s" * 255, "s\0"], ids=len)  # a `sub` has at most 255 characters
+def test_a_sub_that_can_not_be_kept_is_refused(issuer: Issuer, sub: str) -> None:
+    issuer.claims["sub"] = sub
+    assert_refused(sign_on(issuer))
+
+
 def test_its_owner_links_a_local_account_and_logs_in_by_the_sign_on_from_then_on(issuer: Issuer, clock: Clock) -> None:
     jane = Staff("jane", is_superuser=False).with_app().log_in()
     assert "Link it" in jane.browser.get(FACTORS).text
