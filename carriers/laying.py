@@ -1,6 +1,6 @@
 """Lays goods into parcels: whole pieces, each parcel within its weight and none left empty.
 
-Pieces of a kind are counted, not listed, and weights are integers, so that an order of 50 times 999 pieces costs what
+Pieces of a kind are counted, not listed, and weights are integers, so that an order of 100 times 999 pieces costs what
 any other does.
 """
 

@@ -13,11 +13,11 @@ from shops.api.serializer_fields import (
 )
 from shops.contracts.addresses import CountryField
 
-MAX_ITEMS = 50
+MAX_ITEMS = 100  # that beta takes of a parcel
 MAX_QUANTITY = 999
 MAX_EUR = 1_000_000
 MAX_WEIGHT_KG = 30
-MAX_LISTED = 99  # neither items nor parcels are ever more
+LAST_PARCEL = 98  # by its index: no order has more parcels
 
 
 class CustomsItemSerializer(ObjectSerializer):
@@ -27,7 +27,7 @@ class CustomsItemSerializer(ObjectSerializer):
     hsCode = CodeField("[0-9]{6}([0-9]{2}){0,2}", "6, 8 or 10 digits", required=False, default="", max_length=10)
     originCountry = CountryField(required=False, default="")
     weight = AmountField(max_value=MAX_WEIGHT_KG, unit="kilograms")
-    parcel = IntegerField(min_value=0, max_value=MAX_LISTED - 1, required=False)
+    parcel = IntegerField(min_value=0, max_value=LAST_PARCEL, required=False)
 
 
 class CustomsSerializer(ObjectSerializer):

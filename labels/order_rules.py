@@ -14,7 +14,7 @@ from carriers.itinerary import ANYWHERE
 from carriers.order_table import OrderFacts, refusals
 from carriers.products import PRODUCTS, Product
 from carriers.shipment import Party
-from labels.customs import MAX_ITEMS, MAX_LISTED, MAX_QUANTITY, MAX_WEIGHT_KG
+from labels.customs import MAX_ITEMS, MAX_QUANTITY, MAX_WEIGHT_KG
 from shops.api.field_faults import Fault
 from shops.contracts import phones
 
@@ -164,7 +164,7 @@ def place_faults(items: list[Any], count: int) -> Iterator[Fault]:
 
 def total_kg(things: Any, *, has_quantity: bool) -> Decimal | None:
     """Add up the weights of a body's items or parcels; None where one of them is invalid."""
-    if not isinstance(things, list) or len(things) > MAX_LISTED or not all(isinstance(thing, dict) for thing in things):
+    if not isinstance(things, list) or len(things) > MAX_ITEMS or not all(isinstance(thing, dict) for thing in things):
         return None
     total = Decimal(0)
     for thing in things:

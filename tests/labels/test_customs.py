@@ -182,8 +182,8 @@ BAD: list[tuple[str, Any, str]] = [
     ("customs", [], "must be an object, not an array."),
     ("customs", "x", "must be an object, not a string."),
     ("customs.items", ..., REQUIRED),
-    ("customs.items", [], "must have 1 to 50 elements."),
-    ("customs.items", [ITEM] * 51, "must have 1 to 50 elements."),
+    ("customs.items", [], "must have 1 to 100 elements."),
+    ("customs.items", [ITEM] * 101, "must have 1 to 100 elements."),
     ("customs.items", {}, "must be an array, not an object."),
     (ITEM_PATH, 5, "must be an object, not an integer."),
     *((f"{ITEM_PATH}.{name}", ..., REQUIRED) for name in ("description", "quantity", "unitValue", "weight")),
@@ -269,6 +269,15 @@ def test_goods_do_not_weigh_more_than_the_parcels(
 )
 def test_a_value_at_the_limit_is_taken(path: str, value: Any, buyer: Caller, shipments: list[Shipment]) -> None:
     assert post(buyer, changed(abroad(), path, value)).status_code == 201
+
+
+def test_a_hundred_articles_are_declared_as_many_as_beta_takes(buyer: Caller, sandbox: Sandbox) -> None:
+    names = [f"Bougie {number}" for number in range(100)]
+    items = [ITEM | {"description": name, "quantity": 1, "weight": 0.01} for name in names]
+    answer = post(buyer, order(WORLD, customs={"items": items}))
+    assert answer.status_code == 201, answer.json()
+    sent = sandbox.server.parcel(answer.json()["trackingNumber"]).request["letter"]["customsDeclarations"]
+    assert [article["description"] for article in sent["contents"]["article"]] == names
 
 
 def test_a_province_is_sent_in_capital_letters(buyer: Caller, shipments: list[Shipment]) -> None:
