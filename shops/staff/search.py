@@ -94,8 +94,7 @@ class RowSearch(NamedTuple):
         """Find by a whole number or id, else by its beginning; and by the recipient, if that may be seen."""
         by_number = set(self.whole(text).values_list("pk", flat=True)[:READ_AT_MOST])
         if not by_number and len(text) >= MIN_BEGINNING:
-            begun = compact(text)
-            by_number = self.beginning_too(begun).union(*(key.beginning(begun) for key in self.keys))
+            by_number = self.beginning_too(text).union(*(key.beginning(text) for key in self.keys))
         return Found(by_number, of_recipient(self.rows, text, self.in_town) if is_personal else set())
 
 

@@ -144,6 +144,15 @@ def test_so_is_the_one_of_a_label_s_order(text: str, staff: Client, shop: Shop) 
     assert found(staff, text) == labels
 
 
+@pytest.mark.parametrize("text", ["CMD 47", "cmd 47", "CMD 4", "#CMD 47"])
+@pytest.mark.parametrize("column", ["id", "orderId", "orderNumber", "trackingId"])
+def test_the_beginning_of_a_key_that_has_a_space_is_found(column: str, text: str, staff: Client, shop: Shop) -> None:
+    sign = "#" if text[0] == "#" else ""
+    keys = {import_parcel(shop, **{column: f"{sign}CMD {number}"})["id"] for number in (4711, 4712)}
+    import_parcel(shop, **{column: f"{sign}WEB 4711"})
+    assert found(staff, text) == keys
+
+
 def test_a_beginning_in_the_middle_of_a_word_finds_nothing(staff: Client, shop: Shop) -> None:
     import_parcel(shop, trackingId="XU123456789FR")
     for text in ("uvrard", "9200", "456789", "zo"):
