@@ -56,8 +56,11 @@ def labels_with(
 
 
 def traces(labels: QuerySet[ShippingLabel]) -> list[Traces]:
-    rows = labels.values_list("id", "order_id", "tracking_numbers", "created_at")
-    return [Traces(*facts, frozenset(numbers), milliseconds(created_at)) for *facts, numbers, created_at in rows]
+    rows = labels.values_list("id", "order_id", "created_at", "tracking_numbers")
+    return [
+        Traces(label_id, order_id, frozenset(numbers), milliseconds(created_at))
+        for label_id, order_id, created_at, numbers in rows
+    ]
 
 
 def not_over(label_ids: Sequence[str]) -> list[str]:
