@@ -7,8 +7,10 @@ from django.utils.translation import gettext
 from labels.ids import id_prefix
 from labels.models import ShippingLabel
 from parcels.admin.parcels import ParcelAdmin
+from parcels.importing.numbers import GIVEN_OUT_AGAIN
 from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.templatetags.parcel_page import LATE_FIELDS
+from parcels.tracking.events import milliseconds
 from shops.admin.shop_overview import PANELS, first_day, week_panel
 from shops.models import Shop
 from shops.staff.days import start_of
@@ -31,8 +33,13 @@ def label_panel(request: HttpRequest, parcel: Parcel) -> str:
 
 
 def parcel_of(label: ShippingLabel) -> Parcel | None:
-    """Return the parcel that a label is, or became by an import; withdrawn ones too."""
-    numbers = TrackingNumber.objects.filter(shop=label.shop_id, number__in=label.tracking_numbers)
+    """Return the parcel that a label is, or became by an import; withdrawn ones too.
+
+    One that has its number at another time is not it: the carrier has given that out again.
+    """
+    times = [milliseconds(label.created_at + apart) for apart in (-GIVEN_OUT_AGAIN, GIVEN_OUT_AGAIN)]
+    own = TrackingNumber.objects.for_shop(label.shop_id).filter(created_at__range=times)
+    numbers = own.filter(number__in=label.tracking_numbers)
     found: Parcel | None = Parcel.objects.filter(numbers__in=numbers).newest_first().first()
     return found
 

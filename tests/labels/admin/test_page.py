@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils.html import escape
 
 from labels.lifecycle.states import TRANSITIONS, Event
+from parcels.tracking.events import milliseconds
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from shops.staff.pages import page_of as page_address
@@ -18,7 +19,7 @@ from tests.labels.factories import PDF, ContractFactory, LabelFactory
 from tests.labels.orders import RECIPIENT
 from tests.support.api import client, logged_in
 from tests.support.desk import FRENCH
-from tests.support.factories import AccessTokenFactory, ShopFactory
+from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 
 PERMISSIONS = ("change_shippinglabel", "view_carriercontract", "view_personal_data")
 HOSTILE = """"><script>alert(1)</script><img src=x onerror='alert(2)'>{{7*7}}"""
@@ -39,6 +40,18 @@ def test_the_page_says_what_happened_last_and_what_happens_next(
     page = page_of(staff, LabelFactory(last_event=event, **facts))
     last = escape(TRANSITIONS[event].says)
     assert f"<strong>Last:</strong> {last} <strong>Next:</strong> {next_step}" in page
+
+
+def test_the_parcel_that_a_number_was_given_to_again_is_another_one(shop: Shop) -> None:
+    """beta.md: numbers are reused after about 13 months, so a number alone is no permanent key."""
+    old = LabelFactory(shop=shop, tracking_numbers=["6A1111"], days_ago=400)
+    new = LabelFactory(shop=shop, tracking_numbers=["6A1111"])
+    parcels = {old: "last-year", new: "this-year"}
+    for label, name in parcels.items():
+        import_parcel(shop, id=name, trackingId="6A1111", createdAt=milliseconds(label.created_at))
+    browser = logged_in("view_shippinglabel", "view_parcel")
+    for label, name in parcels.items():
+        assert re.findall("this-year|last-year", page_of(browser, label)) == [name]
 
 
 def test_a_day_is_no_time_of_day_in_french(staff: Client) -> None:
