@@ -1,11 +1,14 @@
 """Labels on the pages of parcels and of shops: a parcel's label, and a shop's labels of the week."""
 
+from typing import Any
+
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.translation import gettext
 
 from labels.ids import id_prefix
-from labels.models import ShippingLabel
+from labels.models import ShippingLabel, ShippingLabelQuerySet
+from parcels.admin.claim import SENDERS
 from parcels.admin.parcels import ParcelAdmin
 from parcels.importing.numbers import GIVEN_OUT_AGAIN
 from parcels.models import NumberState, Parcel, TrackingNumber
@@ -19,14 +22,27 @@ from shops.staff.masking import may_see
 ORDERED_AT_MOST = 10
 
 
+def labels_of(shop_id: str) -> ShippingLabelQuerySet:
+    return ShippingLabel.objects.for_shop(shop_id).defer("pdf")
+
+
+def label_of(parcel: Parcel) -> ShippingLabel | None:
+    """Return the label that is, or became, a parcel."""
+    own = labels_of(parcel.shop_id)
+    bought = TrackingNumber.objects.filter(parcel=parcel.pk).values("label")
+    return own.filter(id=parcel.pk).first() or own.filter(id__in=bought).first()
+
+
+def sender_of(parcel: Parcel) -> dict[str, Any] | None:
+    label = label_of(parcel)
+    return label.sender if label else None
+
+
 def label_panel(request: HttpRequest, parcel: Parcel) -> str:
     """Render the label that is, or became, this parcel, with its PDF."""
     if not request.user.has_perm("labels.view_shippinglabel"):
         return ""
-    own = ShippingLabel.objects.for_shop(parcel.shop_id).defer("pdf")
-    label = own.filter(id=parcel.pk).first()
-    if label is None:
-        label = own.filter(id__in=TrackingNumber.objects.filter(parcel=parcel.pk).values("label")).first()
+    own, label = labels_of(parcel.shop_id), label_of(parcel)
     tried = own.filter(order_id=parcel.order_id).order_by("-id")[:ORDERED_AT_MOST] if parcel.order_id else []
     context = {"tried": tried, "label": label, "has_pdf": label and label.has_pdf and may_see(request)}
     return render_to_string("labels/of_parcel.html", context) if label or tried else ""
@@ -57,4 +73,5 @@ def labels_panel(request: HttpRequest, shop: Shop) -> str:
 
 
 ParcelAdmin.panels.append(label_panel)
+SENDERS.append(sender_of)
 PANELS.append(("labels", "shippinglabel", labels_panel))

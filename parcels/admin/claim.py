@@ -1,8 +1,8 @@
 """The file for a claim at the carrier: a PDF with all that happened, and the carrier's proofs of delivery."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.utils.formats import date_format
@@ -25,6 +25,13 @@ from shops.staff.display_texts import number
 from shops.staff.text_pdf import Heading, as_pdf
 
 ADDRESS = ("name", "firstName", "lastName", "company", "address1", "address2", "zip", "city", "countryCode", "phone")
+# What an app above knows of a parcel's own sender: functions that return an address, or nothing.
+SENDERS: Final[list[Callable[[Parcel], dict[str, Any] | None]]] = []
+
+
+def sender_of(parcel: Parcel) -> dict[str, Any] | None:
+    """Return the sender that an app above knows, if any."""
+    return next(filter(None, (known(parcel) for known in SENDERS)), None)
 
 
 def claim(parcel: Parcel) -> bytes:
@@ -58,7 +65,7 @@ def text_of(parcel: Parcel, numbers: list[TrackingNumber], proof: str) -> Iterat
     if parcel.delivery_date:
         delivered = _("The carrier reported the delivery at %(at)s.") % {"at": at(parcel.delivery_date)}
     sections = (
-        (_("Sender"), address(parcel.shop.sender_address or {"name": parcel.shop.name})),
+        (_("Sender"), address(sender_of(parcel) or parcel.shop.sender_address or {"name": parcel.shop.name})),
         (_("Recipient"), address(parcel.destination)),
         (_("Contents"), contents(parcel.line_items)),
         (_("Events"), map(happened, reversed(story(parcel, numbers)))),

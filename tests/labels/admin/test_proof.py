@@ -5,11 +5,14 @@ from io import BytesIO
 import pytest
 from pypdf import PdfReader
 
+from parcels.models import Parcel
+from parcels.tracking.events import milliseconds
 from shops.models import Shop
 from shops.staff.audit.models import Action, AuditEntry
 from tests.carriers.sandbox.control import advance, foreign
 from tests.labels.conftest import Sandbox
-from tests.labels.factories import ContractFactory
+from tests.labels.factories import ContractFactory, LabelFactory, publish
+from tests.labels.orders import SENDER
 from tests.support.api import Response
 from tests.support.desk import member
 from tests.support.factories import ShopFactory, import_parcel
@@ -52,6 +55,23 @@ def test_the_proof_is_asked_for_from_the_parcels_page_and_each_is_on_record(deli
 def test_the_claim_has_the_proof_behind_its_text(delivered: None) -> None:
     text = text_of(member("Support").get(f"{PAGE}claim/"))
     assert text.index("The carrier's proof follows.") < text.index("Preuve de livraison")
+
+
+def test_a_claims_sender_is_that_of_the_label(shop: Shop) -> None:
+    """api.md, 1: an order has a sender of its own; it may be another warehouse, or whoever sends something back."""
+    shop.sender_address = SENDER
+    shop.save()
+    label = LabelFactory(shop=shop, sender=SENDER | {"address1": "9 quai du Retour"}, tracking_numbers=["XU2"])
+    publish(label)
+    staff = member("Support")
+    for imported in ((), ("own-id",)):  # as the label's parcel, and as the one that replaces it
+        for name in imported:
+            import_parcel(shop, id=name, trackingId="XU2", createdAt=milliseconds(label.created_at))
+        parcel = Parcel.objects.get(tracking_id="XU2")
+        text = text_of(staff.get(f"/admin/parcels/parcel/{parcel.id}/claim/"))
+        assert "9 quai du Retour" in text
+        assert SENDER["address1"] not in text
+    assert SENDER["address1"] in text_of(staff.get(f"{PAGE}claim/"))
 
 
 def test_without_a_proof_the_claim_says_so_and_the_page_too(shop: Shop, sandbox: Sandbox) -> None:
