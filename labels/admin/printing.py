@@ -9,7 +9,8 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 
 from labels.admin.actions import SelectedLabels
-from labels.models import UNFINISHED, ShippingLabel
+from labels.lifecycle.cancelling import WHY_NOT
+from labels.models import IN_CANCELLATION, UNFINISHED, LabelState, ShippingLabel
 from labels.pdfs import printing, storage, unmerged
 from labels.templatetags.label_page import state_name
 from shops.api.file_answers import FILE_HEADERS, file_answer
@@ -18,16 +19,21 @@ from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.pages import page_of
 
+NOT_TO_USE: Final = (LabelState.CANCELLED, *IN_CANCELLATION)
+
 
 def why_not(label: ShippingLabel) -> str:
-    return "" if label.has_pdf else gettext("no PDF: {state}").format(state=state_name(label).lower())
+    """Return the reason why a label is in no stack; one that must not be used would go out on a parcel."""
+    if not label.has_pdf:
+        return gettext("no PDF: {state}").format(state=state_name(label).lower())
+    return WHY_NOT[LabelState(label.state)] if label.state in NOT_TO_USE else ""
 
 
 QUESTION: Final = Question(
     title=gettext_lazy("Print labels"),
     explanation=gettext_lazy("{left_out} of {total} selected labels can't be printed."),
     button=gettext_lazy("Print the other {ready}"),
-    none=gettext_lazy("None of these labels has a PDF."),
+    none=gettext_lazy("None of these labels can be printed: {reason}."),
     why_not=why_not,
     is_always_asked=False,
     limit=printing.MAX_LABELS,

@@ -75,9 +75,21 @@ def test_a_label_without_a_pdf_is_named_and_left_out_only_when_confirmed(packer:
     assert len(drawings(confirmed)) == 1
 
 
+@pytest.mark.parametrize("state", ["cancelled", "cancelling", "cancel_unknown"])
+def test_a_label_that_must_not_be_used_is_printed_in_no_stack(packer: Client, shop: Shop, state: str) -> None:
+    """design.md: a cancelled label is a 404 for the shop; in a stack for packing it would go out on a parcel."""
+    printed, cancelled = label(shop, "printed"), label(shop, "cancelled")
+    ShippingLabel.objects.filter(id=cancelled.id).update(state=state)
+    assert "1 of 2 selected labels can&#x27;t be printed" in print_selected(packer, [printed, cancelled]).text
+    (drawn,) = drawings(print_selected(packer, [printed, cancelled], is_confirmed="yes"))
+    assert "printed" in drawn
+    assert "cancelled" in print_selected(packer, [cancelled]).text
+    assert packer.get(f"{LABELS}{cancelled.id}/pdf/").status_code == 302  # alone it is still shown
+
+
 def test_nothing_is_printed_where_none_has_a_pdf(packer: Client, shop: Shop) -> None:
     answer = print_selected(packer, [LabelFactory(shop=shop, state="failed")])
-    assert "None of these labels has a PDF" in answer.text
+    assert "None of these labels can be printed: no PDF: failed." in answer.text
 
 
 def test_a_pdf_that_the_storage_lost_is_named_and_nothing_is_printed(packer: Client, shop: Shop) -> None:
