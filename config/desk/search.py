@@ -16,7 +16,9 @@ from config.desk.pasted import is_list
 from labels.admin.search import SEARCH as IN_LABELS
 from labels.models import ShippingLabel
 from parcels.admin.search import SEARCH as IN_PARCELS
+from parcels.importing.numbers import GIVEN_OUT_AGAIN_MS
 from parcels.models import Parcel
+from parcels.tracking.events import milliseconds
 from shops.api.errors.coded import CODES
 from shops.models import AccessToken, Shop
 from shops.staff.audited import record_search
@@ -61,12 +63,11 @@ class Search:
         of_parcels, of_labels = self.found
         newest = Parcel.objects.filter(pk__in=of_parcels.keys).newest_first().select_related("shop")
         self.parcels = list(newest.defer("events", "line_items", "gift_config", "cross_sell_recommendations")[:LISTED])
-        own = {(parcel.shop_id, number) for parcel in self.parcels for number in {parcel.id, *parcel.tracking_numbers}}
         others = ShippingLabel.objects.filter(pk__in=of_labels.keys - of_parcels.keys).order_by("-id")
         self.labels = [
             label
             for label in others.select_related("shop").defer("pdf", "sender", "customs")[:LISTED]
-            if not own & {(label.shop_id, number) for number in {label.id, *label.tracking_numbers}}
+            if not any(is_parcel_of(label, parcel) for parcel in self.parcels)
         ]
         self.others = [*self.shops(), *self.error_code()]
 
@@ -120,6 +121,13 @@ class Search:
         shown = site_admin(Parcel).shown_rows(self.parcels) + site_admin(ShippingLabel).shown_rows(self.labels)
         by = ["number"] * is_by_number + ["recipient"] * is_by_recipient
         record_search(self.text, shown if self.is_personal else (), hits=len(self.hits), by=by)
+
+
+def is_parcel_of(label: ShippingLabel, parcel: Parcel) -> bool:
+    """Tell if a parcel is a label's, by its id or a number of the same time, before it is given out again."""
+    is_of_time = abs(parcel.created_at - milliseconds(label.created_at)) < GIVEN_OUT_AGAIN_MS
+    is_numbered = is_of_time and not {*parcel.tracking_numbers}.isdisjoint(label.tracking_numbers)
+    return parcel.shop_id == label.shop_id and (parcel.id == label.id or is_numbered)
 
 
 def site_admin(model: type[Model]) -> Any:

@@ -223,7 +223,15 @@ def test_an_export_has_all_that_an_erasure_removes(own: Caller) -> None:
 
 def test_a_customer_is_found_from_the_label_by_number_and_order(own: Caller, other: Caller) -> None:
     label = LabelFactory(shop=own.shop, tracking_numbers=["N1"], order_id="O1", recipient=RECIPIENT | {"email": EMAIL})
-    import_parcel(own.shop, id="by-number", orderId="O2", trackingId="N1", customerEmail=None, previousEmails=[])
+    import_parcel(
+        own.shop,
+        id="by-number",
+        orderId="O2",
+        trackingId="N1",
+        customerEmail=None,
+        previousEmails=[],
+        createdAt=ms_ago(),
+    )
     import_parcel(own.shop, id="by-order", orderId="O1", trackingId="N2", customerEmail=None, previousEmails=[])
     import_parcel(own.shop, id="by-its-order", orderId="O2", trackingId="N3", customerEmail=None, previousEmails=[])
     import_parcel(own.shop, id="another", orderId="O3", trackingId="N4", customerEmail=None, previousEmails=[])
