@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from carriers.beta.parties import CARRIER, WITH_PROVINCES
-from carriers.customs import customs_of, described, items_by_parcel, needs_customs
+from carriers.customs import customs_of, described, items_by_parcel, needs_customs, value_eur
 from carriers.errors import RequestRejected
 from carriers.shipment import Customs, CustomsItem, Package, Party, Shipment
 from carriers.text import CarrierField, fitting, required, to_plain
@@ -24,6 +24,8 @@ EORI_LENGTH: Final = 40  # two numbers with a space
 GRAM: Final = Decimal("0.001")
 
 EORI_REQUIRED: Final = frozenset({"US"})
+TWO_EORI: Final = frozenset({"GB"})  # its own number beside the European one, from so much goods in a parcel on
+TWO_FROM_EUR: Final = 1000
 # Duties paid by the sender: `ftd` there, and only with signature; else `ddp`.
 DUTIES_OVERSEAS: Final = frozenset({"GF", "GP", "MQ", "RE"})
 DUTIES_PAID_FROM: Final = frozenset({"FR"})
@@ -208,6 +210,10 @@ def _eori(shipment: Shipment, customs: Customs) -> str:
     if country_code in EORI_REQUIRED or is_ddp(shipment):
         problem = f"is required for {country_code}: the sender's number at the customs of the European Union"
         _require(number, "customs.eori", problem)
+    if country_code in TWO_EORI and " " not in number:
+        dearest_eur = max(map(value_eur, items_by_parcel(CARRIER, shipment, customs)))
+        problem = f"needs {country_code}'s own number too, after a space, from {TWO_FROM_EUR:,} EUR of goods a parcel"
+        _require(dearest_eur < TWO_FROM_EUR, "customs.eori", problem)
     return number
 
 

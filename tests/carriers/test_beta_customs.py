@@ -288,6 +288,12 @@ PAID = replace(OWN, eori=EORI, is_duties_paid_by_sender=True)
 SIDED, LIGHT = Package(Decimal(2), **SIDES), Package(Decimal("0.8"), **SIDES)
 
 
+def worth(*euros: str) -> Customs:
+    """Goods of these values, each in a parcel of its own, with the European number alone."""
+    items = (replace(SOAP, quantity=1, unit_value_eur=Decimal(each), parcel=rank) for rank, each in enumerate(euros))
+    return Customs(tuple(items), eori=EORI)
+
+
 @pytest.mark.parametrize(
     ("country_code", "customs", "changes", "field"),
     [
@@ -299,6 +305,9 @@ SIDED, LIGHT = Package(Decimal(2), **SIDES), Package(Decimal("0.8"), **SIDES)
         ("CH", PAID, {"packages": (Package(Decimal(2), 30, 20),)}, "parcels[0].height"),
         ("CH", PAID, {"packages": (LIGHT, Package(Decimal("0.5")))}, "parcels[1].length"),
         ("US", PAID, {"packages": (SIDED,), "recipient": {"phone": ""}}, "destinationAddress.phone"),
+        ("GB", worth("1000"), {}, "customs.eori"),
+        ("GB", worth("10", "1500"), {"packages": (LIGHT, LIGHT)}, "customs.eori"),  # the first parcel would be bought
+        ("GB", replace(worth("1000"), eori=""), {}, "customs.eori"),
     ],
 )
 def test_what_a_destination_needs_is_missed_before_it_is_sent(
@@ -311,6 +320,20 @@ def test_what_a_destination_needs_is_missed_before_it_is_sent(
         client("beta", server.url).create_label(ordered, CREDENTIALS["beta"])
     assert caught.value.field == field
     assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("country_code", "customs"),
+    [
+        ("GB", worth("999.99", "999.99")),
+        ("GB", replace(worth("999.99", "5"), eori="")),
+        ("GB", replace(worth("1000", "5"), eori=f"{EORI} GB123456789000")),
+        ("CH", worth("1000", "5")),
+    ],
+)
+def test_the_british_number_is_needed_for_a_parcel_of_a_thousand_euros(country_code: str, customs: Customs) -> None:
+    bodies = sent("beta", country_code, customs=customs, packages=(LIGHT, LIGHT))
+    assert [fields_of(body).get("EORI", "") for body in bodies] == [customs.eori] * 2
 
 
 def test_all_that_is_missing_is_named_at_once() -> None:
