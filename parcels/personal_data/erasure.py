@@ -26,15 +26,18 @@ READ = ("updated_at", "imported_at", *TIMELINE_FIELDS)
 
 
 def parcels_of(shop_id: str, email: str) -> list[Traces]:
-    """Find a customer's parcels by their current or an earlier e-mail; ASCII letters match in either case.
+    """Find a customer's parcels by their current or an earlier e-mail, in either case of ASCII letters.
 
-    Neither search scans the shop's parcels: the first reads the index of e-mails only, the second the few parcels that
-    have earlier e-mails.
+    Shops import some with blanks around them. Neither search scans the shop's parcels: the first reads the index of
+    e-mails only, the second the few parcels that have earlier e-mails.
     """
     own = Parcel.objects.for_shop(shop_id).order_by()
-    by_email = own.alias(folded=Upper("customer_email")).filter(folded=upper(email))
-    by_earlier = own.exclude(previous_emails=[]).filter(previous_emails__icontains=orjson.dumps(email).decode())
-    ids = {*by_email.values_list("id", flat=True), *by_earlier.values_list("id", flat=True)}
+    by_email = own.alias(folded=Upper("customer_email")).filter(folded__contains=upper(email))
+    in_json = orjson.dumps(email).decode()[1:-1]
+    by_earlier = own.exclude(previous_emails=[]).filter(previous_emails__icontains=in_json)
+    alike = [(key, [one]) for key, one in by_email.values_list("id", "customer_email")]
+    alike += by_earlier.values_list("id", "previous_emails")
+    ids = {key for key, emails in alike if upper(email) in (upper(each.strip()) for each in emails)}
     return [found for batch in batches(ids) for found in traces(own.filter(id__in=batch))]
 
 

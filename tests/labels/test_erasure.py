@@ -171,6 +171,15 @@ def test_an_address_with_other_letters_is_found_as_it_is(address: str, own: Call
     assert run("own", address)[0] == "1 parcel"
 
 
+@pytest.mark.parametrize("blank", [" ", "\t", "\n", "\u00a0"])
+def test_an_address_that_was_imported_with_blanks_around_it_is_found(blank: str, own: Caller) -> None:
+    parcel_of_the_person(own.shop, customerEmail=f"{EMAIL}{blank}")
+    parcel_of_the_person(own.shop, customerEmail=f"{blank}{EMAIL}", previousEmails=[])
+    parcel_of_the_person(own.shop, customerEmail=None, previousEmails=["x@example.com", f"{blank}{EMAIL}{blank}"])
+    assert run("own", EMAIL)[0] == "3 parcels"
+    assert traces() == []
+
+
 @in_one_test(
     "another",
     ["xcanary.person@example.com", "canary.person@example.com.br", "canary_person@example.com", "canary%", "", None],
