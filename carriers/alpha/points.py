@@ -3,7 +3,8 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from decimal import ROUND_UP, Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation
+from math import ceil
 from typing import Any, Final
 from xml.etree.ElementTree import Element
 
@@ -91,7 +92,7 @@ def search(query: PointQuery, credentials: Credentials) -> bytes:
         _text(query.city, "city", CITY_LENGTH),
         _text(query.zip_code, "zip", CITY_LENGTH, required),  # also the city's stand-in, which is never empty
     )
-    weight_g = (query.weight_kg * 1000).to_integral_value(ROUND_UP) if query.weight_kg else UNKNOWN_G
+    weight_g = ceil(query.weight_kg * 1000) if query.weight_kg else UNKNOWN_G
     fields = [
         *contract(credentials),
         *([("address", address)] if address and not is_abroad else []),

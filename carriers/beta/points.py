@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
-from decimal import ROUND_UP, Decimal
+from decimal import Decimal
+from math import ceil
 from typing import Any, Final
 
 from carriers.beta.answers import OK, check_status, document_in, integer_of, is_true, objects_of, string_of
@@ -80,7 +81,7 @@ def search(query: PointQuery, credentials: Credentials) -> Json:
 
 def _shared(query: PointQuery, credentials: Credentials) -> Json:
     """Return what both requests say: the contract and the parcel."""
-    grams = None if query.weight_kg is None else (query.weight_kg * GRAMS).to_integral_value(ROUND_UP)
+    grams = None if query.weight_kg is None else ceil(query.weight_kg * GRAMS)
     return {
         **login(credentials, "accountNumber"),
         **own_number(credentials, "codTiersPourPartenaire"),

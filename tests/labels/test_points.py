@@ -127,6 +127,11 @@ def test_points_that_are_gone_full_closed_or_too_weak_are_left_out(asker: Caller
     assert [found(asker, tours, zip=zip_code, city=city) for zip_code, city in gone] == [[], [], []]
 
 
+@pytest.mark.parametrize("query", [RELAIS, FRANCE], ids=lambda query: query["productCode"])
+def test_a_weight_with_an_exponent_is_the_same_weight(query: dict[str, str], asker: Caller) -> None:
+    assert found(asker, query, weight="1E+1") == found(asker, query, weight=10) != []
+
+
 def test_a_point_is_asked_for_on_the_day_of_dispatch(asker: Caller) -> None:
     tours = FRANCE | {"zip": "37000", "city": "Tours"}
     (point,) = found(asker, tours)
