@@ -20,7 +20,7 @@ from shops.db.querysets import after
 
 Place = Sequence[str]  # a row's values of the columns that a list is ordered by, as text
 
-GOOD_FOR: Final = timedelta(days=1)
+GOOD_FOR: Final = timedelta(days=1, microseconds=999_999)  # signed up to a second after its time says
 MAX_LIMIT: Final = 100
 DEFAULT_LIMIT: Final = 50
 MAX_CURSOR_LENGTH: Final = 1000
