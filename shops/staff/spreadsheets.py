@@ -175,7 +175,8 @@ def cell_of(place: str, cell: Any) -> str:
 
 
 def text_of(text: str) -> str:
-    clean = LIKE_AN_ESCAPE.sub("_x005F_", NOT_IN_XML.sub("", text[:MAX_CELL]))
+    fitting = text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
+    clean = LIKE_AN_ESCAPE.sub("_x005F_", NOT_IN_XML.sub("", fitting))
     return escape(clean, {"\r": "&#13;"})
 
 

@@ -253,10 +253,10 @@ def test_more_rows_than_a_sheet_holds_go_on_in_another(monkeypatch: pytest.Monke
 
 
 def test_any_text_comes_back_as_it_was_but_for_what_xml_can_not_hold() -> None:
-    texts = ["<&>\"'", " a ", "\r\n\t", "_x0041_", "\x01b\x0b", "é😀", "x" * 40_000]
+    texts = ["<&>\"'", " a ", "\r\n\t", "_x0041_", "\x01b\x0b", "é😀", "x" * 32_767, "x" * 32_768]
     ((_, *found),) = sheets(b"".join(spreadsheets.as_xlsx(["t"], [[text] for text in texts], ENGLISH)))
     read = [text.replace("_x005F_", "_") for ((_, text),) in found]
-    assert read == ["<&>\"'", " a ", "\r\n\t", "_x0041_", "b", "é😀", "x" * 32_767]
+    assert read == ["<&>\"'", " a ", "\r\n\t", "_x0041_", "b", "é😀", "x" * 32_767, "x" * 32_766 + "…"]
     assert [spreadsheets.column_name(number) for number in (0, 25, 26, 701, 702)] == ["A", "Z", "AA", "ZZ", "AAA"]
 
 
