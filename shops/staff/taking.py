@@ -57,7 +57,8 @@ def act(request: HttpRequest, model: type[Taken], key: str) -> None:
     """Do what a form says with a row that exists: take it, let it go or hand it over, and leave a note."""
     rows = model._default_manager.select_for_update(of=("self",)).only("pk", "taken_by", "notes")
     row = get_object_or_404(rows, pk=key)  # an import that was waited for may have replaced a label's parcel
-    me, text = request.user.get_username(), request.POST.get("note", "").strip()[:MAX_NOTE].replace("\0", "")
+    # A browser counts a line's end as one character, and sends two.
+    me, text = request.user.get_username(), request.POST.get("note", "").replace("\r\n", "\n").strip()[:MAX_NOTE]
     takers = {"take": me, "release": "", "hand": request.POST.get("to", ""), "note": row.taken_by}
     taker = takers.get(request.POST.get("do", ""), row.taken_by)
     if taker not in {"", me, row.taken_by, *colleagues()}:

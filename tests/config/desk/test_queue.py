@@ -201,6 +201,13 @@ def test_a_row_is_taken_handed_over_and_let_go_with_notes_on_record() -> None:
     assert third.post("/admin/queue/refused/", {"do": "take"}).status_code == 403
 
 
+@pytest.mark.any_database
+def test_a_note_of_as_many_characters_as_its_field_takes_is_kept_whole() -> None:
+    written = "Called again.\n" * 71 + "Ended."  # 1,000, as a browser counts
+    member("Support").post("/admin/queue/refused/", {"do": "note", "note": written.replace("\n", "\r\n")})
+    assert [note["text"] for note in QueueRow.objects.get().notes] == [written]
+
+
 def test_a_parcel_keeps_who_took_it_and_its_notes_when_it_is_imported_again() -> None:
     shop = ShopFactory()
     made = import_parcel(shop, lastStatus=None)
