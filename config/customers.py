@@ -1,5 +1,6 @@
 """A shop's customer, found by e-mail and from there by order and number: exported and erased, by command and page."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -153,7 +154,7 @@ def follow(shop_id: str, parcels: dict[str, Traces], labels: dict[str, Traces]) 
     numbers: set[tuple[str, int]] = set()
 
     def is_theirs(each: Traces) -> bool:
-        times = (at for number, at in new_numbers if number in each.numbers)
+        times = (at for number in each.numbers for at in times_of.get(number, ()))
         return each.order_id in orders or any(abs(each.created_at - at) < GIVEN_OUT_AGAIN_MS for at in times)
 
     while True:
@@ -164,7 +165,10 @@ def follow(shop_id: str, parcels: dict[str, Traces], labels: dict[str, Traces]) 
             return
         orders |= new_orders
         numbers |= new_numbers
-        new = {"order_ids": new_orders, "numbers": {number for number, _ in new_numbers}}
+        times_of: defaultdict[str, list[int]] = defaultdict(list)
+        for number, at in new_numbers:
+            times_of[number].append(at)
+        new = {"order_ids": new_orders, "numbers": {*times_of}}
         parcels |= by_id(filter(is_theirs, parcel_erasure.parcels_with(shop_id, **new)))
         labels |= by_id(filter(is_theirs, label_erasure.labels_with(shop_id, **new)))
 
