@@ -1,4 +1,4 @@
-"""Compares the labels' table with the storage, a month at a time, and yields every difference.
+"""Compares the tables of labels and slips with the storage, a month at a time, and yields every difference.
 
 Both change meanwhile, so every difference is looked at once more before it is reported.
 """
@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import groupby
+from pathlib import PurePosixPath
 
 from labels.ids import id_prefix, id_time
-from labels.models import LabelState, ShippingLabel
+from labels.models import DepositSlip, LabelState, ShippingLabel
 from labels.pdfs import recovery, storage
+from labels.slips.models import ROOT as SLIPS
 
 BATCH_SIZE = 1_000
 FIELDS = ("id", "shop", "state", "pdf_removed_at")
@@ -35,6 +37,18 @@ def check(since: datetime) -> Iterator[Difference]:
         months.discard(month)
     for month in sorted(months):  # those without any label
         yield from compare([], storage.names(month))
+    for month in storage.months(SLIPS):
+        if month >= month_of(since):
+            yield from compare_slips(storage.entries(f"{SLIPS}/{month}"))
+
+
+def compare_slips(files: Iterable[tuple[str, datetime]]) -> Iterator[Difference]:
+    """Yield the PDFs that are no deposit slip's any more: they show recipients."""
+    for name, _ in files:
+        slip = DepositSlip.objects.filter(id=PurePosixPath(name).stem).defer("pdf").first()
+        is_expected = slip is not None and slip.has_pdf
+        if not is_expected and storage.is_stored(name):
+            yield NOT_REMOVED if slip else NO_ROW, name
 
 
 def month_of(moment: datetime) -> str:

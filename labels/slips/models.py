@@ -1,6 +1,6 @@
 """The deposit slips that staff asked carriers for."""
 
-from typing import Self
+from typing import Final, Self
 
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
@@ -10,6 +10,8 @@ from shops.contracts.models import CARRIER_CHOICES
 from shops.db.fields import KeyField, new_id
 from shops.db.querysets import ForShop
 from shops.models import Shop
+
+ROOT: Final = "deposit-slips"  # the start of every PDF's name
 
 
 def new_slip_id() -> str:
@@ -60,7 +62,7 @@ class DepositSlip(models.Model):
     @property
     def pdf_key(self) -> str:
         """The PDF's name in the storage; only staff open it."""
-        return f"deposit-slips/{self.asked_at:%Y/%m}/{self.id}.pdf"
+        return f"{ROOT}/{self.asked_at:%Y/%m}/{self.id}.pdf"
 
     @property
     def has_pdf(self) -> bool:

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from labels.models import LabelState, ShippingLabel
+from labels.models import DepositSlip, LabelState, ShippingLabel
 from labels.pdfs import storage, storage_check
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.factories import PDF, LabelFactory
@@ -58,6 +58,24 @@ def test_a_cancelled_labels_pdf_is_no_difference(state: LabelState, own: Caller)
     assert check() == ([], "")
     change(label, pdf_removed_at=timezone.now())
     assert check()[0] == [f"not removed: {label.pdf_key}"]
+
+
+def test_a_deposit_slips_pdf_without_its_row_or_removed_is_told(kept: str, own: Caller) -> None:
+    """It shows recipients; after a restore nothing else would remove it, nor tell of it."""
+
+    def stored(**fields: Any) -> DepositSlip:
+        facts = {"label_ids": [], "tracking_numbers": [], "asked_by": "ada", "number": "77", **fields}
+        slip: DepositSlip = DepositSlip.objects.create(shop=own.shop, carrier_code="beta", **facts)
+        storage.write(slip.pdf_key, PDF)
+        return slip
+
+    stored()
+    assert check() == ([], "")
+    removed, restored = stored(pdf_removed_at=timezone.now()), stored()
+    DepositSlip.objects.filter(id=restored.id).delete()
+    lines, complaint = check("--since", THIS_MONTH)
+    assert sorted(lines) == [f"no row: {restored.pdf_key}", f"not removed: {removed.pdf_key}"]
+    assert complaint == "1 no row, 1 not removed"
 
 
 def test_each_kind_of_difference_is_told(kept: str, own: Caller) -> None:
