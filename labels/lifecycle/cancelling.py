@@ -31,6 +31,7 @@ from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 
 HANDED_IN = gettext_noop("the carrier has taken it in charge")
+FORGOTTEN = gettext_noop("its parcel was removed by its age, and may have been handed in")
 CHANGED = "it was changed meanwhile"
 TOO_OLD = f"it is older than {FORMER_ACCOUNTS_KEPT.days} days, so it was used or is void"
 NO_ACCOUNT = "the account that it was bought on is not kept any more"
@@ -120,6 +121,8 @@ def begin(label: ShippingLabel) -> ShippingLabel:
         latest: ShippingLabel = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).get()
         if latest.state == LabelState.GENERATED and parcels.handed_in(latest):
             raise CancelError(label, HANDED_IN)
+        if not CARRIERS[latest.carrier_code].bills_unused_labels and parcels.is_removed(latest):  # nobody is asked
+            raise CancelError(label, FORGOTTEN)
         facts = {"cancel_requested_at": clock.now(), "leased_until": lease(), "ask_again_at": None}
         is_begun = move(latest, Event.CANCEL_ASKED, **facts)
         if is_begun:

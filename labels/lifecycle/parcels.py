@@ -2,11 +2,12 @@
 
 import csv
 from collections.abc import Callable, Collection, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
@@ -69,6 +70,13 @@ def handed_in(label: ShippingLabel) -> set[str]:
     """Return the label's numbers of which the carrier has reported that it has the parcel."""
     own = TrackingNumber.objects.for_shop(label.shop_id).filter(number__in=label.tracking_numbers, label=label.id)
     return {event.number for event in events_of(own) if has_moved([event])}
+
+
+def is_removed(label: ShippingLabel) -> bool:
+    """Tell if retention has removed the label's parcel, and with it what the carrier reported."""
+    days, own = settings.KEEP_PARCELS_DAYS, TrackingNumber.objects.for_shop(label.shop_id).filter(label=label.id)
+    is_old = days is not None and label.created_at < clock.now() - timedelta(days=days)
+    return is_old and not own.filter(number__in=label.tracking_numbers).exists()
 
 
 def release_numbers(label: ShippingLabel, cancelled: Collection[str], *, is_kept: bool = False) -> None:

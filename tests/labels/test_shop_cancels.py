@@ -4,10 +4,14 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from carriers.client import Service
+from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from labels.lifecycle.reconciling import reconcile
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel
+from parcels.models import Parcel
 from shops.contracts import clients, conversation
 from shops.contracts.bulkhead import bulkhead
 from shops.contracts.encryption import UnreadableSecretError
@@ -23,8 +27,10 @@ from tests.labels.orders import LINKED, PRODUCT, order, personal_in, post, weigh
 from tests.models.interruptions import Killed, die
 from tests.support.api import Caller, Response, assert_error, logged_in, without_timestamp
 from tests.support.audit import changes
+from tests.support.factories import ms_ago
 from tests.support.paths import SHIPMENTS
 from tests.support.threads import in_threads
+from tests.support.tracking import record
 
 pytestmark = pytest.mark.any_database
 
@@ -194,6 +200,23 @@ def test_a_parcel_that_is_reported_as_handed_in_is_refused_without_the_carrier(
     message = "The label can't be cancelled: the carrier has taken it in charge. It stays bought."
     assert_refused(cancel(buyer, row().id), 409, "LABEL_NOT_CANCELLABLE", message)
     assert sandbox.server.state.counts() == calls
+
+
+def test_a_delivered_parcel_that_is_removed_by_its_age_is_not_cancelled_either(
+    buyer: Caller, settings: Settings
+) -> None:
+    """design.md: delivered, taken in charge: cannot be cancelled, at either carrier. beta is not asked."""
+    settings.KEEP_PARCELS_DAYS = 30
+    label, now = bought(buyer, "beta"), timezone.now()
+    delivered = TrackingEvent(label.tracking_number, "LIVCFM", now, text="", place="", status=Status.DELIVERED)
+    record(label.id, [TrackingAnswer(label.tracking_number, is_known=True, events=(delivered,))], now=now)
+    assert cancel(buyer, label.id).status_code == 409
+    pass_time(31 * 24 * 3600)
+    Parcel.objects.update(created_at=ms_ago(31), updated_at=ms_ago(31))
+    call_command("apply_retention")
+    problem = "its parcel was removed by its age, and may have been handed in"
+    message = f"The label can't be cancelled: {problem}. It stays bought."
+    assert_refused(cancel(buyer, label.id), 409, "LABEL_NOT_CANCELLABLE", message)
 
 
 def test_a_carrier_that_is_not_reached_changes_nothing(buyer: Caller, sandbox: Sandbox) -> None:
