@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from carriers.products import DISPLAY_NAMES, PRODUCTS
+from carriers.tracking import Status
 from labels.models import ShippingLabel
 from parcels.importing.numbers import GIVEN_OUT_AGAIN_MS, lock_imports, lock_shop, new_number
 from parcels.models import NumberState, Parcel, TrackingNumber
@@ -67,13 +68,14 @@ def show(label: ShippingLabel, *, is_withdrawn: bool) -> None:
 
 
 def handed_in(label: ShippingLabel) -> set[str]:
-    """Return the label's numbers of which the carrier has reported that it has the parcel."""
+    """Return the label's numbers whose parcel the carrier has reported to have, or the shop to be delivered."""
     own = TrackingNumber.objects.for_shop(label.shop_id).filter(number__in=label.tracking_numbers, label=label.id)
-    return {event.number for event in events_of(own) if has_moved([event])}
+    delivered = own.filter(parcel__last_status=Status.DELIVERED).values_list("number", flat=True)
+    return {event.number for event in events_of(own) if has_moved([event])}.union(delivered)
 
 
 def is_removed(label: ShippingLabel) -> bool:
-    """Tell if retention has removed the label's parcel, and with it what the carrier reported."""
+    """Return whether retention has removed the label's parcel, and with it what the carrier reported."""
     days, own = settings.KEEP_PARCELS_DAYS, TrackingNumber.objects.for_shop(label.shop_id).filter(label=label.id)
     is_old = days is not None and label.created_at < clock.now() - timedelta(days=days)
     return is_old and not own.filter(number__in=label.tracking_numbers).exists()

@@ -27,7 +27,7 @@ from tests.labels.orders import LINKED, PRODUCT, order, personal_in, post, weigh
 from tests.models.interruptions import Killed, die
 from tests.support.api import Caller, Response, assert_error, logged_in, without_timestamp
 from tests.support.audit import changes
-from tests.support.factories import ms_ago
+from tests.support.factories import import_parcel, ms_ago
 from tests.support.paths import SHIPMENTS
 from tests.support.threads import in_threads
 from tests.support.tracking import record
@@ -199,6 +199,20 @@ def test_a_parcel_that_is_reported_as_handed_in_is_refused_without_the_carrier(
     monkeypatch.setattr("labels.lifecycle.parcels.handed_in", lambda label: set(label.tracking_numbers))
     message = "The label can't be cancelled: the carrier has taken it in charge. It stays bought."
     assert_refused(cancel(buyer, row().id), 409, "LABEL_NOT_CANCELLABLE", message)
+    assert sandbox.server.state.counts() == calls
+
+
+@pytest.mark.parametrize("carrier_code", PRODUCT)
+def test_a_parcel_that_the_shop_has_reported_as_delivered_is_refused_without_the_carrier(
+    carrier_code: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    """design.md: delivered: cannot be cancelled, at either carrier; the look-up says so."""
+    label = bought(buyer, carrier_code)
+    calls = sandbox.server.state.counts()
+    parcel = import_parcel(buyer.shop, trackingId=label.tracking_number, lastStatus="DELIVERED", createdAt=ms_ago(0))
+    assert buyer.look_up(label.tracking_number).json()["lastStatus"] == parcel["lastStatus"]
+    message = "The label can't be cancelled: the carrier has taken it in charge. It stays bought."
+    assert_refused(cancel(buyer, label.id), 409, "LABEL_NOT_CANCELLABLE", message)
     assert sandbox.server.state.counts() == calls
 
 
