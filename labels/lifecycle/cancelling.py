@@ -119,10 +119,11 @@ def begin(label: ShippingLabel) -> ShippingLabel:
     """Commit and record the request before the carrier is asked; the shop can't retrieve the label any more."""
     with transaction.atomic():
         latest: ShippingLabel = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).get()
-        if latest.state == LabelState.GENERATED and parcels.handed_in(latest):
-            raise CancelError(label, HANDED_IN)
-        if not CARRIERS[latest.carrier_code].bills_unused_labels and parcels.is_removed(latest):  # nobody is asked
-            raise CancelError(label, FORGOTTEN)
+        if latest.state == LabelState.GENERATED:
+            if parcels.handed_in(latest):
+                raise CancelError(label, HANDED_IN)
+            if not CARRIERS[latest.carrier_code].bills_unused_labels and parcels.is_removed(latest):  # nobody is asked
+                raise CancelError(label, FORGOTTEN)
         facts = {"cancel_requested_at": clock.now(), "leased_until": lease(), "ask_again_at": None}
         is_begun = move(latest, Event.CANCEL_ASKED, **facts)
         if is_begun:
