@@ -13,7 +13,7 @@ from config import erasures
 from labels.models import ShippingLabel
 from labels.pdfs.storage import StorageError
 from labels.personal_data import erasure as label_erasure
-from parcels.importing.numbers import GIVEN_OUT_AGAIN_MS, lock_imports, lock_shop
+from parcels.importing.numbers import are_of_one_time, lock_imports, lock_shop
 from parcels.models import Parcel, TrackingNumber
 from parcels.personal_data import erasure as parcel_erasure
 from shops.db.bulk import batches
@@ -155,7 +155,7 @@ def follow(shop_id: str, parcels: dict[str, Traces], labels: dict[str, Traces]) 
 
     def is_theirs(each: Traces) -> bool:
         times = (at for number in each.numbers for at in times_of.get(number, ()))
-        return each.order_id in orders or any(abs(each.created_at - at) < GIVEN_OUT_AGAIN_MS for at in times)
+        return each.order_id in orders or any(are_of_one_time(each.created_at, at) for at in times)
 
     while True:
         found = [*parcels.values(), *labels.values()]

@@ -16,7 +16,7 @@ from config.desk.pasted import is_list
 from labels.admin.search import SEARCH as IN_LABELS
 from labels.models import ShippingLabel
 from parcels.admin.search import SEARCH as IN_PARCELS
-from parcels.importing.numbers import GIVEN_OUT_AGAIN_MS
+from parcels.importing.numbers import are_of_one_time
 from parcels.models import Parcel
 from parcels.tracking.events import milliseconds
 from shops.api.errors.coded import CODES
@@ -125,7 +125,7 @@ class Search:
 
 def is_parcel_of(label: ShippingLabel, parcel: Parcel) -> bool:
     """Tell if a parcel is a label's, by its id or a number of the same time, before it is given out again."""
-    is_of_time = abs(parcel.created_at - milliseconds(label.created_at)) < GIVEN_OUT_AGAIN_MS
+    is_of_time = are_of_one_time(parcel.created_at, milliseconds(label.created_at))
     is_numbered = is_of_time and not {*parcel.tracking_numbers}.isdisjoint(label.tracking_numbers)
     return parcel.shop_id == label.shop_id and (parcel.id == label.id or is_numbered)
 

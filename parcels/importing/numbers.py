@@ -30,15 +30,15 @@ def newest(parcels: Iterable[Parcel]) -> Parcel:
     return max(parcels, key=lambda each: (each.created_at, each.id))
 
 
-def are_of_one_time(one: Parcel | TrackingNumber, number: TrackingNumber) -> bool:
-    """Return whether a number is that of a parcel or row that names it: it was not given out again in between."""
-    return abs(one.created_at - number.created_at) < GIVEN_OUT_AGAIN_MS
+def are_of_one_time(one_at: int, other_at: int) -> bool:
+    """Return whether a number is the same parcel's at both times (ms): it was not given out again in between."""
+    return abs(one_at - other_at) < GIVEN_OUT_AGAIN_MS
 
 
 def are_shared(number: TrackingNumber, other: TrackingNumber) -> bool:
     """Return whether this new row has the events of a label's number, or of one that left its parcel."""
     is_its_carriers = other.state != NumberState.REPORTED or other.carrier_code == number.carrier_code
-    return is_its_carriers and are_of_one_time(number, other)
+    return is_its_carriers and are_of_one_time(number.created_at, other.created_at)
 
 
 def state_beside(number: TrackingNumber) -> NumberState:

@@ -161,7 +161,7 @@ class Batch:
         self.add_others({row.number for row in self.of_labels.values() if self.is_loose(row)}, NumberState.REPORTED)
         naming, takers = self.naming(), defaultdict(list)
         for row in list(self.of_labels.values()):
-            same = [each for each in naming[row.number] if are_of_one_time(each, row)]
+            same = [each for each in naming[row.number] if are_of_one_time(each.created_at, row.created_at)]
             if same and newest(same) is not self.parcel_of(row):
                 takers[row.parcel_id].append(newest(same))
                 self.move(row, newest(same))
