@@ -1,4 +1,7 @@
-"""The program that runs the suite ends what a test leaves behind; a run's last lines name what was not tested."""
+"""The program that runs the suite ends what a test leaves behind; a run's last lines name what was not tested.
+
+What migrations have made is there again after each test that removed it.
+"""
 
 import os
 import signal
@@ -7,7 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import Group
+from django.core.management import call_command
+from django.db import connection
 
+from config.roles import ROLES
+from tests.support import emptying
 from tests.support.processes import ROOT
 from tests.support.programs import NOT_INSTALLED, ended
 from tests.support.summary import not_tested
@@ -86,3 +94,11 @@ def test_a_run_without_a_timeout_waits_for_its_second_test_too(tmp_path: Path) -
     command = [sys.executable, "-m", "pytest", *options, str(file)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert "2 passed" in done.stdout, done.stdout
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_tests_in_turn_that_flush_leave_the_roles() -> None:
+    for _ in range(2):
+        call_command("flush", interactive=False, verbosity=0)
+        emptying.empty(connection)
+        assert set(Group.objects.values_list("name", flat=True)) == set(ROLES)
