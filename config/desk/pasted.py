@@ -11,6 +11,7 @@ MAX_LINES: Final = 200_000
 # A tracking number has digits enough to be none of an e-mail's words; a label's id is 15 capitals and digits.
 NUMBER: Final = re.compile(r"(?=(?:[A-Z]*\d){6})[A-Z0-9]{8,35}|(?=[A-Z]*\d)[0-9A-Z]{15}")
 LONG: Final = 11  # no carrier's number is shorter: such a part is whole, shorter ones are parts of one with spaces
+THOUSANDS: Final = re.compile(r"(?<![0-9A-Za-z])([1-9]\d{0,2})[ \u00a0\u202f](?=\d{3},\d{1,2}(?![0-9A-Za-z]))")
 DECIMAL_COMMA: Final = re.compile(r"(?<![0-9A-Za-z])(\d{1,6}),(\d{1,3})(?![0-9A-Za-z])")
 AMOUNT: Final = re.compile(r"\d{1,6}(?:\.\d{1,6})?")
 # Excel writes ="0123" for a text of digits, and people copy its apostrophes.
@@ -49,7 +50,7 @@ def parts(written: str) -> tuple[list[str], list[Decimal]]:
     """Return the numbers and the amounts of a line."""
     numbers: list[str] = []
     amounts: list[Decimal] = []
-    plain = DECIMAL_COMMA.sub(r"\1.\2", written.translate(ORNAMENTS))
+    plain = DECIMAL_COMMA.sub(r"\1.\2", THOUSANDS.sub(r"\1", written.translate(ORNAMENTS)))
     for cell in SEPARATORS.split(plain):
         tokens = [token.strip(".:()[]<>") for token in cell.split()]
         found = [token.upper() for token in tokens if NUMBER.fullmatch(token.upper())]

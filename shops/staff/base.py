@@ -13,6 +13,7 @@ from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Page, Paginator
+from django.db import IntegrityError
 from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
@@ -92,7 +93,10 @@ class ModelAdmin(AuditedAdmin[Row]):
         return super().response_action(request, *args, **kwargs)
 
     def changeform_view(self, request: HttpRequest, object_id: str | None = None, *args: Any, **kwargs: Any) -> Any:
-        """Save nothing that was typed on a page whose fields a colleague or a command has changed since."""
+        """Save nothing that was typed on a page whose fields a colleague or a command has changed since.
+
+        A row that a colleague adds at the same moment is found, as any other, when the form is checked once more.
+        """
         seen = request.POST.get("seen")
         row = self.get_object(request, unquote(object_id)) if seen and object_id else None
         if row and self.has_change_permission(request, row):
@@ -101,7 +105,10 @@ class ModelAdmin(AuditedAdmin[Row]):
                 text = gettext("Nothing was changed: it has changed since the page was read. Look again.")
                 messages.error(request, text)
                 return HttpResponseRedirect(request.get_full_path())
-        return super().changeform_view(request, object_id, *args, **kwargs)
+        try:
+            return super().changeform_view(request, object_id, *args, **kwargs)
+        except IntegrityError:
+            return super().changeform_view(request, object_id, *args, **kwargs)
 
     def facts(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         """Collect what the page of a row shows beside its fields."""

@@ -10,17 +10,21 @@ from django.test import Client
 from carriers.client import Service
 from carriers.products import PRODUCTS
 from carriers.shipment import Credentials, ProductOverride
+from shops.contracts import accounts
 from shops.contracts.accounts import credentials_for, number_for
 from shops.contracts.bulkhead import bulkhead, size
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
+from shops.staff.audit.models import Action, AuditEntry
 from tests.labels.admin.pages import CONTRACTS
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory
+from tests.labels.gates import during
 from tests.labels.orders import ACCOUNT, PASSWORD
 from tests.support.api import Response, logged_in
 from tests.support.cases import in_one_test
 from tests.support.factories import ShopFactory
+from tests.support.threads import in_threads
 
 PERMISSIONS = ("view_carriercontract", "add_carriercontract", "change_carriercontract", "view_shop")
 ADD = f"{CONTRACTS}add/"
@@ -49,6 +53,21 @@ def test_a_contract_is_added_with_products_and_overrides(staff: Client, shop: Sh
     made = CarrierContract.objects.get()
     assert made.products == {"alpha-13": None, "alpha-18": {"carrier_code": "16", "service": "6"}}
     assert (made.shop, made.credentials.password, made.customs_hs_code) == (shop, PASSWORD["alpha"], "340600")
+
+
+@pytest.mark.real_services
+@pytest.mark.django_db(transaction=True)
+def test_one_that_a_colleague_adds_at_the_same_moment_is_an_error_of_the_form(
+    monkeypatch: pytest.MonkeyPatch, staff: Client, shop: Shop
+) -> None:
+    def of_a_colleague(*_: Any, **__: Any) -> None:
+        in_threads(1, lambda _: ContractFactory(shop=shop, carrier_code="beta"))
+
+    during(monkeypatch, accounts, "save", before=of_a_colleague)
+    (text,) = faults(staff.post(ADD, entered(password=SECRET)))["__all__"]
+    assert text == "Carrier contract with this Shop and Carrier code already exists."
+    assert CarrierContract.objects.get().credentials.password == PASSWORD["beta"]
+    assert AuditEntry.objects.filter(action=Action.ADDED, object_type="shops.carriercontract").count() == 0
 
 
 def test_an_empty_secret_keeps_the_stored_one_and_another_replaces_it(staff: Client, shop: Shop) -> None:
