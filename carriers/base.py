@@ -125,7 +125,7 @@ class Carrier(Client):
     @staticmethod
     @abstractmethod
     def sells(carrier_code: str, point: PickupPoint) -> bool:
-        """Return true if a product goes to points of this kind, by its code."""
+        """Return whether a product goes to points of this kind, by its code."""
 
     def create_label(
         self, shipment: Shipment, credentials: Credentials, deadline: Deadline | None = None
@@ -204,7 +204,7 @@ class Carrier(Client):
 
     @property
     def can_be_asked(self) -> bool:
-        """Return true if parcels can be found by the shipment's id when the outcome of a purchase is unknown."""
+        """Return whether parcels can be found by the shipment's id when the outcome of a purchase is unknown."""
         return False
 
     def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:

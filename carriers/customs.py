@@ -27,12 +27,12 @@ Goods = list[tuple[CustomsItem, ...]]  # by parcel
 
 
 def needs_customs(sender: Party, recipient: Party) -> bool:
-    """Return true if a parcel crosses the border of the customs union: France with Monaco, and the European Union."""
+    """Return whether a parcel crosses the border of the customs union: France with Monaco, and the European Union."""
     return not (is_in_union(sender) and is_in_union(recipient))
 
 
 def is_in_union(party: Party) -> bool:
-    """Return true for a place in the customs union, by its postal code as it is printed."""
+    """Return whether a place is in the customs union, by its postal code as it is printed."""
     place = party.country_code + to_ascii(party.zip_code).replace(" ", "")
     return party.country_code in CUSTOMS_FREE and not _OUTSIDE_THE_UNION.fullmatch(place)
 

@@ -71,7 +71,7 @@ class CarrierError(Exception):
 
     @property
     def is_nothing_made(self) -> bool:
-        """Return true if certainly no parcel exists at the carrier."""
+        """Return whether certainly no parcel exists at the carrier."""
         return not self.made.tracking_numbers
 
 

@@ -70,7 +70,7 @@ class PointQuery:
         return [word for text in (self.address1, self.city, self.zip_code) for word in (text, *text.split())]
 
     def is_taken_by(self, point: PickupPoint) -> bool:
-        """Return true if the point is open on the day and takes the weight, as far as it is known."""
+        """Return whether the point is open on the day and takes the weight, as far as it is known."""
         most_kg = point.max_weight_kg
         is_light = self.weight_kg is None or most_kg is None or self.weight_kg <= most_kg
         return is_light and point.is_open_on(self.day)

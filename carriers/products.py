@@ -69,7 +69,7 @@ class Route:
     as_code: str = ""
 
     def fits(self, sender_country_code: str, country_code: str, weight_kg: Decimal) -> bool:
-        """Return true if this is the code for the parcel."""
+        """Return whether this is the code for the parcel."""
         is_between = sender_country_code in self.origin and country_code in self.zone
         return is_between and (self.up_to_kg is None or weight_kg <= self.up_to_kg)
 

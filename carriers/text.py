@@ -48,7 +48,7 @@ class CarrierField:
 
 
 def _is_latin(char: str) -> bool:
-    """Return true for ASCII and Latin letters, but neither for their wide and raised variants nor for symbols."""
+    """Return whether it is ASCII or a Latin letter, none of their wide and raised variants and no symbol."""
     is_plain = char.isalpha() and unicodedata.name(char, "").startswith("LATIN ")
     return char.isascii() or char in _ORDINALS or is_plain
 

@@ -57,7 +57,7 @@ def is_french_mobile(e164: str) -> bool:
 
 
 def is_mobile(e164: str) -> bool:
-    """Return true if an E.164 number can receive text messages."""
+    """Return whether an E.164 number can receive text messages."""
     if is_french_mobile(e164):
         return True
     number = _parsed(e164)

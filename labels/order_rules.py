@@ -42,7 +42,7 @@ def facts_in(body: dict[str, Any], sender_address: dict[str, str] | None = None)
 
 
 def crosses_border(sender: Party | None, recipient: Party | None) -> bool | None:
-    """Return true if customs are needed between the two places; None where one of them is not known."""
+    """Return whether customs are needed between the two places; None where one of them is not known."""
     return needs_customs(sender, recipient) if sender and recipient else None
 
 

@@ -77,7 +77,7 @@ class Alpha(Carrier):
 
     @property
     def can_be_asked(self) -> bool:
-        """Return true if there is a tracking service."""
+        """Return whether there is a tracking service."""
         return self._endpoint.tracking_url is not None
 
     def _message(self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> bytes:

@@ -135,7 +135,7 @@ def read_points(answer: Answer, *, query: PointQuery) -> list[PickupPoint]:
 
 
 def sells(carrier_code: str, point: PickupPoint) -> bool:
-    """Return true if a product goes to points of this kind, by its code."""
+    """Return whether a product goes to points of this kind, by its code."""
     return point.kind != LOCKER or carrier_code not in WITHOUT_LOCKERS
 
 

@@ -163,7 +163,7 @@ def integer_of(value: Any) -> int | None:
 
 
 def is_true(document: Json, name: str) -> bool:
-    """Return true for a boolean that is true, as such or as text."""
+    """Return whether a value is true, as a boolean or as its text."""
     return str(document.get(name)).strip(BLANKS).lower() == "true"
 
 

@@ -80,7 +80,7 @@ def _duties_problem(sender: Party, recipient: Party, carrier_code: str) -> str:
 
 
 def is_ddp(shipment: Shipment) -> bool:
-    """Return true if the sender pays the duties by the option `ddp`."""
+    """Return whether the sender pays the duties by the option `ddp`."""
     is_paid = shipment.customs is not None and shipment.customs.is_duties_paid_by_sender
     return is_paid and shipment.recipient.country_code in DUTIES_PAID_TO
 

@@ -115,7 +115,7 @@ def read_points(answer: Answer, *, query: PointQuery) -> list[PickupPoint]:
 
 
 def sells(carrier_code: str, point: PickupPoint) -> bool:
-    """Return true if a product takes points of this kind, by its code."""
+    """Return whether a product takes points of this kind, by its code."""
     return carrier_code not in TAKEN or point.type_code in TAKEN[carrier_code]
 
 

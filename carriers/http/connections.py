@@ -241,7 +241,7 @@ class BoundedConnection(urllib3.connection.HTTPConnection):
 
     @property
     def is_connected(self) -> bool:
-        """Return true if the connection may be reused; the pool checks it before handing one out."""
+        """Return whether the connection may be reused; the pool checks it before handing one out."""
         used_at = getattr(self.sock, "used_at", 0.0)
         return super().is_connected and clock_s() - used_at < MAX_IDLE_S
 

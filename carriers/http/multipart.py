@@ -18,7 +18,7 @@ _DELIMITER_END: Final = re.compile(rb"--|[ \t]*(?:\r?\n|\Z)")
 
 
 def is_multipart(answer: Answer) -> bool:
-    """Return true if the answer is declared as multipart, and is no JSON."""
+    """Return whether the answer is declared as multipart, and is no JSON."""
     return answer.content_type.lower().startswith("multipart/") and not answer.body.lstrip().startswith(b"{")
 
 

@@ -33,7 +33,7 @@ def e164(text: str, country_code: str) -> str:
 
 
 def is_of_nobody(text: str, country_code: str) -> bool:
-    """Return true for a phone number that `e164` reads, and that no country assigns."""
+    """Return whether `e164` reads a phone number that no country assigns."""
     try:
         return not valid(e164(text, country_code), None)
     except ValueError:

@@ -37,7 +37,7 @@ def reserve(name: str, *, count: int, interval: timedelta) -> float:
 
 
 def claim(name: str, *, lease: timedelta) -> bool:
-    """Return true if it is due, to one process only; the next one gets it when the lease is over."""
+    """Return whether it is due, to one process only; the next one gets it when the lease is over."""
     now = clock.now()
     due = Pace.objects.filter(name=name, next_at__lte=now)
     if due.update(next_at=now + lease):
