@@ -1,6 +1,7 @@
 """``recover`` makes again what a restored database lost: rows, keys and parcels, and nothing is bought twice."""
 
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -8,6 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError
 from django.db import transaction
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from carriers.errors import CancellationRefused
@@ -193,6 +195,16 @@ def test_a_dry_run_says_it_and_changes_nothing(buyer: Caller) -> None:
     restore()
     assert recover("--dry-run") == ["1 labels put back: label_generated"]
     assert values() == []
+
+
+def test_a_label_lost_before_the_newest_one_is_put_back_by_its_month(buyer: Caller) -> None:
+    label_id = post(buyer, order()).json()["id"]
+    ShippingLabel.objects.all().delete()
+    LabelFactory(shop=buyer.shop, days_ago=-1)
+    assert recover() == ["0 labels reconciled"]
+    last_month = f"{timezone.now() - timedelta(days=31):%Y-%m}"
+    assert recover("--since", last_month) == ["1 labels put back: label_generated", "0 labels reconciled"]
+    assert ShippingLabel.objects.filter(id=label_id).exists()
 
 
 def test_an_empty_month_is_none(buyer: Caller) -> None:
