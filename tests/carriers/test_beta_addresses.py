@@ -87,6 +87,7 @@ REQUIRED, IN_USE = "a .* number .*is required", "a number that is in use"
     [
         ("beta", "BE", "", REQUIRED),
         ("beta", "US", "", REQUIRED),
+        ("beta", "DE", "+493012345678901", "is longer than the 15 characters that beta takes"),
         ("beta", "BE", "+29022158", REQUIRED),  # shorter than any that the mobile's field takes
         ("beta", "US", "+29022158", REQUIRED),
         (PICKUP["FR"], "FR", "", REQUIRED),

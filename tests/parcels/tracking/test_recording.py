@@ -77,6 +77,11 @@ def test_an_answer_is_the_parcels_story(own: Caller) -> None:
     ]
 
 
+def test_the_number_that_names_the_parcel_stays_whatever_its_place(own: Caller) -> None:
+    follow(own, ("N2", "N1"), trackingId="N1")
+    assert told(answer(event(3, S.IN_TRANSIT))).tracking_id == "N1"
+
+
 def test_the_row_keeps_the_answer_and_plans_the_next_question(own: Caller) -> None:
     follow(own)
     TrackingNumber.objects.update(leased_until=ago(-1), failures=3)
