@@ -179,8 +179,7 @@ class Batch:
                 known = self.of_labels.get(row.number) or left.get(row.number)
                 if known and not row.pk and are_shared(row, known):
                     row.state, row.carrier_code = state_beside(known), known.carrier_code
-                    if not parcel.are_texts_erased:
-                        absorb(row, known)
+                    absorb(row, known, are_texts_erased=parcel.are_texts_erased)
                     self.touched.add(parcel.id)
 
     def add_others(self, numbers: set[str], *states: NumberState) -> None:

@@ -313,6 +313,21 @@ def test_a_number_whose_texts_are_erased_leaves_for_a_parcel_that_keeps_none(own
     assert number_of("P2").events[0]["text"] == ""
 
 
+def test_a_labels_number_that_a_parcel_of_an_erased_customer_names_too_has_its_status_there_and_no_texts(
+    own: Caller,
+) -> None:
+    imported(own, None, None, carrierCode="alpha")
+    TrackingNumber.objects.update(state=NumberState.CANCELLED, label="a label")
+    hear(S.IN_TRANSIT, 3)
+    line = {"id": "P2", "trackingId": "N2", "carrierCode": "alpha", "createdAt": ms(49)}
+    imported(own, None, None, **line, trackingNumbers=["N2"])
+    erase(["P2"])
+    imported(own, None, None, **line, trackingNumbers=["N2", "N1"])
+    (row,) = TrackingNumber.objects.filter(parcel="P2", number="N1")
+    assert [(event["text"], event["place"]) for event in row.events] == [("", "")]
+    assert status_of(own, "N2") == "IN_TRANSIT"
+
+
 @pytest.mark.parametrize(("state", "age_h"), [(NumberState.BOUGHT, 48), (NumberState.CANCELLED, 49)])
 def test_a_labels_number_that_a_further_parcel_names_has_there_what_its_own_carrier_told(
     state: NumberState, age_h: int, own: Caller
