@@ -92,3 +92,14 @@ def test_a_calls_log_line_names_its_label(serve: Serve, caplog: pytest.LogCaptur
         buy(client)
     labels = [vars(record)["label"] for record in caplog.records if record.name == "carriers"]
     assert labels == ["0RCR53LVC41HNO2", None]
+
+
+def test_a_calls_log_line_has_what_the_runbook_shows(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    client = observed("alpha", serve(always(LABEL["alpha"])).url, Recorder())
+    with caplog.at_level(logging.INFO):
+        buy(client)
+    (line,) = (vars(record) for record in caplog.records if record.name == "carriers")
+    shown = {"carrier": "alpha", "operation": "shippingMultiParcelV4", "outcome": "ok", "http_status": 200}
+    assert (line["message"], line["levelname"], line["carrier_code"]) == ("carrier call", "INFO", "")
+    assert {name: line.get(name) for name in shown} == shown
+    assert 0 <= line["duration_ms"] < 10_000
