@@ -8,7 +8,7 @@ import logging
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Q
 from django.utils.translation import gettext, gettext_noop
 
@@ -27,11 +27,13 @@ from shops.contracts.bulkhead import NotAskedError
 from shops.contracts.conversation import Conversation, NoAccountError, conversation_about, said
 from shops.contracts.encryption import UnreadableSecretError
 from shops.db import clock
+from shops.db.failures import is_timeout
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 
 HANDED_IN = gettext_noop("the carrier has taken it in charge")
 FORGOTTEN = gettext_noop("its parcel was removed by its age, and may have been handed in")
+HELD = gettext_noop("its parcel is held by another process, such as an import")
 CHANGED = "it was changed meanwhile"
 TOO_OLD = f"it is older than {FORMER_ACCOUNTS_KEPT.days} days, so it was used or is void"
 NO_ACCOUNT = "the account that it was bought on is not kept any more"
@@ -117,22 +119,33 @@ def conversation_if_billed(label: ShippingLabel) -> AbstractContextManager[Conve
 
 def begin(label: ShippingLabel) -> ShippingLabel:
     """Commit and record the request before the carrier is asked; the shop can't retrieve the label any more."""
-    with transaction.atomic():
-        latest: ShippingLabel = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).get()
-        if latest.state == LabelState.GENERATED:
-            if parcels.handed_in(latest):
-                raise CancelError(label, HANDED_IN)
-            if not CARRIERS[latest.carrier_code].bills_unused_labels and parcels.is_removed(latest):  # nobody is asked
-                raise CancelError(label, FORGOTTEN)
-        facts = {"cancel_requested_at": clock.now(), "leased_until": lease(), "ask_again_at": None}
-        is_begun = move(latest, Event.CANCEL_ASKED, **facts)
-        if is_begun:
-            record(Action.CHANGED, latest, note="Asked to cancel.")
+    try:
+        with transaction.atomic():
+            latest: ShippingLabel = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).get()
+            if latest.state == LabelState.GENERATED:
+                check_not_used(latest)
+            facts = {"cancel_requested_at": clock.now(), "leased_until": lease(), "ask_again_at": None}
+            is_begun = move(latest, Event.CANCEL_ASKED, **facts)
+            if is_begun:
+                record(Action.CHANGED, latest, note="Asked to cancel.")
+    except DatabaseError as error:
+        if not is_timeout(error):
+            raise
+        raise CancelError(label, HELD, BusyError(label.carrier_code, HELD)) from error
     if not is_begun:
         state = ShippingLabel.objects.row_of(label).values_list("state", flat=True).get()
         problem = WHY_NOT.get(LabelState(state), NOT_BOUGHT)
         raise CancelError(label, problem, reason=CHANGED, sentence="{label} {problem}")
     return latest
+
+
+def check_not_used(label: ShippingLabel) -> None:
+    """Raise CancelError for what was handed in, as an import or a report that holds its parcel may be about to say."""
+    parcels.lock_parcels(label.shop_id, parcels.numbers_of(label))
+    if parcels.handed_in(label):
+        raise CancelError(label, HANDED_IN)
+    if not CARRIERS[label.carrier_code].bills_unused_labels and parcels.is_removed(label):  # nobody is asked
+        raise CancelError(label, FORGOTTEN)
 
 
 def defer(label: ShippingLabel) -> None:

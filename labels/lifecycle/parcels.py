@@ -59,12 +59,17 @@ def show(label: ShippingLabel, *, is_withdrawn: bool) -> None:
     Leave a parcel that the shop has imported, and do not hide one that another bought label has a number on.
     """
     rows = TrackingNumber.objects.for_shop(label.shop_id)
-    is_own = Q(parcel=label.id) | Q(label=label.id, number__in=label.tracking_numbers)
-    own = lock_parcels(label.shop_id, rows.filter(is_own, parcel__imported_at=None))
+    own = lock_parcels(label.shop_id, numbers_of(label).filter(parcel__imported_at=None))
     others = {*own, *rows.filter(parcel__in=own).values_list("label", flat=True)} - {label.id}
     bought = ShippingLabel.objects.for_shop(label.shop_id).generated().filter(id__in=others)
     if not (is_withdrawn and bought.exists()):
         recompute(own, clock.now(), is_withdrawn=is_withdrawn)
+
+
+def numbers_of(label: ShippingLabel) -> QuerySet[TrackingNumber]:
+    """Return a query for the rows of the label's numbers, and of its parcel's."""
+    is_own = Q(parcel=label.id) | Q(label=label.id, number__in=label.tracking_numbers)
+    return TrackingNumber.objects.for_shop(label.shop_id).filter(is_own)
 
 
 def handed_in(label: ShippingLabel) -> set[str]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connection, transaction
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
@@ -29,8 +30,10 @@ from tests.support.api import Caller, Response, assert_error, logged_in, without
 from tests.support.audit import changes
 from tests.support.factories import import_parcel, ms_ago
 from tests.support.paths import SHIPMENTS
-from tests.support.threads import in_threads
+from tests.support.sql import WAITING, value
+from tests.support.threads import Threads, in_threads
 from tests.support.tracking import record
+from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 pytestmark = pytest.mark.any_database
 
@@ -214,6 +217,48 @@ def test_a_parcel_that_the_shop_has_reported_as_delivered_is_refused_without_the
     message = "The label can't be cancelled: the carrier has taken it in charge. It stays bought."
     assert_refused(cancel(buyer, label.id), 409, "LABEL_NOT_CANCELLABLE", message)
     assert sandbox.server.state.counts() == calls
+
+
+@pytest.mark.real_services
+@pytest.mark.parametrize("is_known", [False, True], ids=["new", "known"])
+def test_a_parcel_that_an_import_under_way_says_to_be_delivered_is_not_cancelled(
+    *, is_known: bool, buyer: Caller
+) -> None:
+    label = bought(buyer, "beta")
+    facts = {"id": "P1", "trackingId": label.tracking_number, "events": [], "createdAt": ms_ago(0)}
+    if is_known:
+        import_parcel(buyer.shop, lastStatus=None, **facts)
+    with Threads(1) as pool:
+        with transaction.atomic():
+            import_parcel(buyer.shop, lastStatus="DELIVERED", **facts)
+            asked = pool.submit(cancel, buyer, label.id)
+            until(lambda: value(WAITING) or asked.done())
+        answer = asked.result(WAIT_TIMEOUT_S)
+    message = "The label can't be cancelled: the carrier has taken it in charge. It stays bought."
+    assert_refused(answer, 409, "LABEL_NOT_CANCELLABLE", message)
+    assert buyer.look_up(label.tracking_number).json()["lastStatus"] == "DELIVERED"
+
+
+@pytest.mark.real_services
+def test_a_label_whose_parcel_an_import_holds_for_long_stays_bought_and_a_retry_is_safe(buyer: Caller) -> None:
+    label, staff = bought(buyer), logged_in("view_shippinglabel", "change_shippinglabel")
+    selected = {"action": "cancel_selected", "_selected_action": [label.id], "is_confirmed": "yes"}
+    importing = connection.copy()
+    try:
+        with importing.cursor() as cursor:
+            cursor.execute("BEGIN; SELECT FROM parcels_parcel FOR UPDATE")
+        with connection.cursor() as cursor:
+            cursor.execute("SET statement_timeout = '100ms'")
+        answer, page = cancel(buyer, label.id), staff.post(LABELS, selected, follow=True)
+    finally:
+        importing.close()
+        connection.close()
+    problem = "its parcel is held by another process, such as an import"
+    assert f"1 not cancelled ({problem}): {label.id}." in page.text
+    message = f"The carrier is unavailable: {problem}. The label stays bought, and a retry is safe."
+    assert_refused(answer, 502, "ALPHA_UNAVAILABLE", message)
+    assert answer["Retry-After"] == "2"
+    assert_answer(cancel(buyer, label.id), label, "cancelled")
 
 
 def test_a_delivered_parcel_that_is_removed_by_its_age_is_not_cancelled_either(
