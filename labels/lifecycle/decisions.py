@@ -145,10 +145,14 @@ def only_parcels(label: ShippingLabel, ranks: Sequence[int], warning: str = LEFT
 
 
 def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:
-    """Record that no parcel was made, or that none is left, and release the purchase's key. Raise DecisionError."""
+    """Record that no parcel was made, or that none is left, and release the purchase's key. Raise DecisionError.
+
+    It is not recorded of a label of which a parcel was found since it was read: that one is paid for.
+    """
     note = f"Marked as not made; it was {label.state}."
     error = outcomes.set_error(label, SettledError(label.carrier_code, NOTHING_LEFT))
-    decide(label, Event.MARKED_NOT_MADE, decided_by, note, is_free(), pdf=None, **error)
+    is_seen = Q(tracking_numbers=label.tracking_numbers)
+    decide(label, Event.MARKED_NOT_MADE, decided_by, note, is_free(), is_seen, pdf=None, **error)
 
 
 def cancel(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> ShippingLabel:

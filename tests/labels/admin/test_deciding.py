@@ -12,8 +12,9 @@ from django.test import Client
 from django.utils import timezone
 
 from labels.admin import actions
-from labels.lifecycle import decisions
-from labels.lifecycle.reconciling import reconcile
+from labels.lifecycle import decisions, outdated
+from labels.lifecycle.leases import claim
+from labels.lifecycle.reconciling import leave, reconcile
 from labels.models import LabelState, ShippingLabel, lease
 from shops.contracts import clients
 from shops.models import Shop
@@ -74,6 +75,30 @@ def test_by_a_page_that_was_read_before_its_parcels_were_found_it_is_not_marked_
     decide(staff, label, "not-made", seen=seen(page_of(staff, label, "not-made")))
     label.refresh_from_db()
     assert label.state == "failed"
+
+
+@pytest.mark.parametrize("is_selected", [False, True], ids=["page", "list"])
+def test_a_label_whose_parcels_are_found_while_it_is_decided_is_not_marked_as_not_made(
+    *, is_selected: bool, staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list takes its time: they would be bought twice."""
+    label = LabelFactory(shop=shop, state="unknown", idempotency_key="k", carrier_code="alpha")
+
+    def find(*_: object) -> None:
+        taken = claim(label.id, ShippingLabel.objects.free())
+        assert taken
+        leave(taken, "found", ("XU1",))
+
+    during(monkeypatch, outdated, "check_seen", after=find)
+    if is_selected:
+        selection = {"_selected_action": [label.id], "action": "mark_selected_as_not_made", "is_confirmed": "yes"}
+        answer = staff.post(LABELS, selection, follow=True)
+        assert f"1 over, or still worked on: {label.id}." in answer.text
+    else:
+        answer = decide(staff, label, "not-made")
+        assert "Nothing was changed: the label was settled meanwhile, or is being worked on." in answer.text
+    label.refresh_from_db()
+    assert (label.state, label.tracking_numbers, label.idempotency_key) == ("unknown", ["XU1"], "k")
 
 
 @pytest.mark.parametrize("state", ["received", "label_generated", "failed"])
