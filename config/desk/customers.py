@@ -6,6 +6,7 @@ import orjson
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -14,6 +15,8 @@ from django.views.decorators.http import require_http_methods
 
 from config.customers import Customer, CustomerError
 from shops.api.file_answers import file_answer
+from shops.db.failures import is_timeout
+from shops.staff.acts import HELD
 from shops.staff.masking import may_see
 from shops.staff.unfold_classes import TextInput
 
@@ -48,6 +51,10 @@ def customers(request: HttpRequest) -> HttpResponse:
             context["counts"] = customer.search()
         except CustomerError as error:
             form.add_error(None, str(error))
+        except DatabaseError as error:
+            if not is_timeout(error):
+                raise
+            form.add_error(None, HELD)
     return TemplateResponse(request, "staff/customers.html", admin.site.each_context(request) | context)
 
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
@@ -16,12 +16,14 @@ from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 from django_stubs_ext import StrOrPromise
 
 from shops.db.failures import is_timeout
 from shops.staff.masking import ConcealingAdmin, Row, may_see
 from shops.staff.pages import page_of
+
+HELD: Final = gettext_lazy("It is held by another process, such as an import. Try again later.")
 
 
 class StaffRequest(HttpRequest):
@@ -123,7 +125,7 @@ class ActingAdmin(ConcealingAdmin[Row]):
         except DatabaseError as error:
             if not is_timeout(error):
                 raise
-            messages.error(request, gettext("It is held by another process, such as an import. Try again later."))
+            messages.error(request, HELD)
         return answer or HttpResponseRedirect(page_of(row))
 
     def chosen_rows(self, queryset: QuerySet[Any]) -> list[Any]:

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from labels.models import ShippingLabel
@@ -64,6 +65,24 @@ def test_a_customer_is_erased_with_the_commands_words_before_and_after(shop: Sho
     assert dry_run()[:1] == ["0 parcels"]
     entry = AuditEntry.objects.get(action=Action.REMOVED)
     assert (entry.actor, entry.shop_id, entry.details["parcels"]) == ("support", "lumiere", 1)
+
+
+@pytest.mark.real_services
+@pytest.mark.django_db(transaction=True)
+def test_whoever_erases_while_an_import_runs_for_long_is_told_so(shop: Shop) -> None:
+    support, importing = member("Support"), connection.copy()
+    try:
+        with importing.cursor() as cursor:
+            cursor.execute("BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('imports of lumiere', 0))")
+        with connection.cursor() as cursor:
+            cursor.execute("SET statement_timeout = '100ms'")
+        page = post(support, erase="")
+    finally:
+        importing.close()
+        connection.close()
+    assert "It is held by another process, such as an import. Try again later." in page
+    assert Parcel.objects.filter(customer_email=EMAIL).exists()
+    assert "Erased: " in post(support, erase="")
 
 
 def test_who_may_not_change_labels_erases_nobody(shop: Shop) -> None:
