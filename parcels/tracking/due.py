@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import transaction
@@ -79,20 +79,25 @@ def lease(carrier_code: str) -> timedelta:
     return timedelta(seconds=BATCH_S + calls_s + settings.LEASE_MARGIN_S)
 
 
+def update_free(rows: QuerySet[TrackingNumber], **values: Any) -> None:
+    """Update rows and end their leases; one that an import holds, maybe for long, keeps its lease."""
+    with transaction.atomic():
+        free = rows.select_for_update(skip_locked=True).values_list("pk", flat=True)
+        numbers_of(free).update(leased_until=None, **values)
+
+
 def release(ids: Iterable[int]) -> None:
     """Give back what was not asked about, or could not be recorded: it is still due."""
-    with transaction.atomic():
-        free = numbers_of(ids).select_for_update(skip_locked=True)
-        numbers_of(free.values_list("pk", flat=True)).update(leased_until=None)
+    update_free(numbers_of(ids))
 
 
 def back_off(number: TrackingNumber, outcome: Outcome) -> None:
     """Ask about a number again later, after a failure, which changes nothing else."""
     failures = number.failures + 1
-    numbers_of([number.id]).update(
+    update_free(
+        numbers_of([number.id]),
         outcome=outcome,
         failures=min(failures, 1000),
-        leased_until=None,
         due_at=next_try(failures, clock.now()),
     )
 
@@ -100,12 +105,9 @@ def back_off(number: TrackingNumber, outcome: Outcome) -> None:
 def defer_shop(carrier_code: str, shop_id: str, outcome: Outcome) -> None:
     """Defer all due numbers of a shop that can't be asked about: its contract is missing or refused."""
     now = clock.now()
-    with transaction.atomic():
-        rows = TrackingNumber.objects.filter(shop=shop_id, carrier_code=carrier_code, due_at__lte=now)
-        oldest = rows.order_by("due_at").select_for_update(skip_locked=True)
-        numbers_of(oldest.values_list("pk", flat=True)[:MAX_DEFERRED]).update(
-            outcome=outcome, leased_until=None, due_at=now + DEFERRED_FOR / settings.TRACKING_PACE
-        )
+    rows = TrackingNumber.objects.filter(shop=shop_id, carrier_code=carrier_code, due_at__lte=now)
+    oldest = rows.order_by("due_at")[:MAX_DEFERRED]
+    update_free(oldest, outcome=outcome, due_at=now + DEFERRED_FOR / settings.TRACKING_PACE)
 
 
 def oldest_due_s(carrier_code: str) -> float:

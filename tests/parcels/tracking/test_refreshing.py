@@ -16,6 +16,7 @@ from pytest_django.fixtures import Settings
 
 from parcels.importing.writing import MAX_FOLLOWED
 from parcels.models import Parcel, TrackingNumber
+from parcels.tracking import refreshing
 from parcels.tracking.due import Outcome
 from parcels.tracking.recording import record_all
 from parcels.tracking.refreshing import refresh
@@ -24,6 +25,7 @@ from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.carriers.support.tracking import beta_refusal
 from tests.labels.factories import ContractFactory
+from tests.labels.gates import during
 from tests.parcels.tracking.conftest import OUTAGE, Carriers, follow, forget_clients, make_due, status
 from tests.support.api import Caller
 from tests.support.factories import ShopFactory
@@ -191,6 +193,30 @@ def test_a_parcel_that_an_import_holds_is_not_asked_about_in_vain(carriers: Carr
         Parcel.objects.select_for_update().get(id=parcel)
         assert pool.submit(run).result(WAIT_TIMEOUT_S) == {}
     assert carriers.asked == []
+
+
+@pytest.mark.real_services
+def test_an_import_that_holds_a_number_whose_carrier_fails_holds_up_no_other(
+    carriers: Carriers, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("N1", "N2"):
+        follow(shop, name)
+    carriers.faults["N1"] = OUTAGE
+    importing = connection.copy()
+    importing.inc_thread_sharing()
+
+    def hold(*_: object, **__: object) -> None:
+        importing.cursor().execute("BEGIN; SELECT FROM parcels_parcelnumber WHERE number = 'N1' FOR UPDATE")
+
+    during(monkeypatch, refreshing, "record_batch", before=hold)
+    with ThreadPoolExecutor(1) as pool:
+        passed = pool.submit(run)
+        try:
+            assert passed.result(10) == {"unavailable": 1, "unknown": 1}
+        finally:
+            importing.close()
+    leased = TrackingNumber.objects.exclude(leased_until=None).values_list("number", flat=True)
+    assert list(leased) == ["N1"], "it is due again when its lease ends"
 
 
 def test_a_parcel_is_asked_about_on_the_account_that_it_was_bought_on(carriers: Carriers, shop: Shop) -> None:
