@@ -1,6 +1,7 @@
 """Base classes of the admin's pages, with read-only ones for large tables."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import cached_property, partial
 from hashlib import sha256
 from typing import Any, ClassVar, cast
@@ -13,7 +14,7 @@ from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Page, Paginator
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
@@ -98,17 +99,25 @@ class ModelAdmin(AuditedAdmin[Row]):
         A row that a colleague adds at the same moment is found, as any other, when the form is checked once more.
         """
         seen = request.POST.get("seen")
-        row = self.get_object(request, unquote(object_id)) if seen and object_id else None
-        if row and self.has_change_permission(request, row):
-            form = self.get_form(request, row, change=True)(instance=row)
-            if shown_by(form) != seen:
-                text = gettext("Nothing was changed: it has changed since the page was read. Look again.")
-                messages.error(request, text)
-                return HttpResponseRedirect(request.get_full_path())
-        try:
-            return super().changeform_view(request, object_id, *args, **kwargs)
-        except IntegrityError:
-            return super().changeform_view(request, object_id, *args, **kwargs)
+        with transaction.atomic() if seen else nullcontext():
+            row = self.locked(request, unquote(object_id)) if seen and object_id else None
+            if row and self.has_change_permission(request, row):
+                form = self.get_form(request, row, change=True)(instance=row)
+                if shown_by(form) != seen:
+                    text = gettext("Nothing was changed: it has changed since the page was read. Look again.")
+                    messages.error(request, text)
+                    return HttpResponseRedirect(request.get_full_path())
+            try:
+                return super().changeform_view(request, object_id, *args, **kwargs)
+            except IntegrityError:
+                return super().changeform_view(request, object_id, *args, **kwargs)
+
+    def locked(self, request: HttpRequest, object_id: str) -> Any:
+        """Return a row as it is once nobody else changes it: a form writes columns that it does not show, too."""
+        row = self.get_object(request, object_id)
+        if row and self.model._default_manager.select_for_update(no_key=True).filter(pk=row.pk).exists():
+            row = self.get_object(request, object_id)
+        return row
 
     def facts(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         """Collect what the page of a row shows beside its fields."""

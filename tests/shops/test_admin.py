@@ -1,22 +1,32 @@
 """The admin's pages of shops and tokens, as a browser sees them."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from unittest.mock import Mock
 
+import orjson
 import pytest
 from django.contrib.auth.models import Group, User
 from django.contrib.sessions.models import Session
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 from django.test import Client
 
+from config.admin import UserAdmin
 from shops import tokens
+from shops.admin.shops import ShopAdmin
 from shops.models import AccessToken, Shop
 from shops.staff.audit.models import AuditEntry
+from tests.labels.gates import during
+from tests.labels.orders import SENDER
+from tests.shops.commands import call
 from tests.support.api import client, logged_in, query_count
 from tests.support.audit import changes, note
 from tests.support.cases import in_one_test
 from tests.support.desk import seen
 from tests.support.markup import parsed
+from tests.support.sql import WAITING, value
+from tests.support.threads import Elsewhere, Threads
+from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_sidebar")]
 PERMISSIONS = (
@@ -25,6 +35,7 @@ PERMISSIONS = (
 )
 TOKENS = "/admin/shops/accesstoken/"
 SHOPS = "/admin/shops/shop/"
+JOINED = {"date_joined_0": "2026-01-01", "date_joined_1": "10:00"}
 HOSTILE = """"><script>alert(1)</script><img src=x onerror='alert(2)'>"""
 
 
@@ -61,12 +72,58 @@ def test_roles_that_a_colleague_took_away_are_not_given_back_by_a_page_read_befo
     user = User.objects.create_user("bea", is_staff=True)
     support = Group.objects.get(name="Support")
     user.groups.add(support)
-    page, fields = f"/admin/auth/user/{user.pk}/change/", {"username": "bea", "is_staff": "on", "is_active": "on"}
+    page, fields = f"/admin/auth/user/{user.pk}/change/", {"username": "bea", "is_staff": "on", **JOINED}
     read = {"seen": seen(staff.get(page).text), "groups": [support.pk]}
     user.groups.clear()
     staff.post(page, fields | read | {"email": "bea@example.com"})
     user.refresh_from_db()
     assert (user.email, user.groups.count()) == ("", 0)
+
+
+@pytest.mark.real_services
+@pytest.mark.django_db(transaction=True)
+def test_what_a_command_or_its_owner_changes_while_a_page_is_saved_stays_changed(
+    staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = User.objects.create_user("bea", is_staff=True)
+    acts: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+        f"{SHOPS}{shop.id}/change/": (
+            ShopAdmin,
+            lambda: call("set_sender_address", shop.id, "-", stdin=orjson.dumps(SENDER)),
+            {"name": "Renamed", "is_active": "on", "tokens-TOTAL_FORMS": 0, "tokens-INITIAL_FORMS": 0},
+        ),
+        f"/admin/auth/user/{user.pk}/change/": (
+            UserAdmin,
+            lambda: User.objects.filter(pk=user.pk).update(password="its owner's"),
+            {"username": "bea", "is_staff": "on", "first_name": "Renamed", **JOINED},
+        ),
+    }
+    for page, (admin, change, fields) in acts.items():
+        changing = Elsewhere(change)
+        during(monkeypatch, admin, "save_model", before=lambda *_, changing=changing: changing.begin())
+        staff.post(page, fields | {"seen": seen(staff.get(page).text)})
+        changing.join()
+    shop.refresh_from_db()
+    user.refresh_from_db()
+    saved, changed = (shop.name, user.first_name), (shop.sender_address, user.password)
+    assert (saved, changed) == (("Renamed", "Renamed"), (SENDER, "its owner's"))
+
+
+@pytest.mark.real_services
+@pytest.mark.django_db(transaction=True)
+def test_by_a_page_that_waits_for_another_change_nothing_is_saved(staff: Client, shop: Shop) -> None:
+    page = f"{SHOPS}{shop.id}/change/"
+    fields = {"name": "Renamed", "is_active": "on", "tokens-TOTAL_FORMS": 0, "tokens-INITIAL_FORMS": 0}
+    read = {"seen": seen(staff.get(page).text)}
+    with Threads(1) as pool:
+        with transaction.atomic():
+            Shop.objects.update(is_active=False)
+            saved = pool.submit(staff.post, page, fields | read, follow=True)
+            until(lambda: value(WAITING))
+        answer = saved.result(WAIT_TIMEOUT_S)
+    assert "it has changed since the page was read" in answer.text
+    shop.refresh_from_db()
+    assert (shop.is_active, shop.name == "Renamed") == (False, False)
 
 
 def test_a_list_of_shops_or_tokens_costs_the_same_for_one_and_for_fifty(staff: Client, shop: Shop) -> None:
