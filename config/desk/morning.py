@@ -84,11 +84,11 @@ def choose(request: HttpRequest) -> None:
     """Begin with tomorrow's e-mail, or stop them."""
     user = request.user
     assert isinstance(user, User)  # a view of the staff's
-    mine = MorningMail.objects.filter(user=user)
-    before, wants = mine.exists(), request.POST.get("do") == "send"
-    if wants and not before:
-        MorningMail.objects.create(user=user, language=translation.get_language(), sent_on=days.today())
-    elif before and not wants:
-        mine.delete()
-    if wants != before:
-        record(Action.CHANGED, user, changes={"morning_mail": [before, wants]})
+    wants = request.POST.get("do") == "send"
+    if wants:
+        chosen = {"language": translation.get_language(), "sent_on": days.today()}
+        is_changed = MorningMail.objects.get_or_create(user=user, defaults=chosen)[1]
+    else:
+        is_changed = bool(MorningMail.objects.filter(user=user).delete()[0])
+    if is_changed:
+        record(Action.CHANGED, user, changes={"morning_mail": [not wants, wants]})

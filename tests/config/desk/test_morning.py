@@ -1,5 +1,6 @@
 """The morning's e-mail: the queue's rows, once a day, to those of the staff who want it."""
 
+from copy import copy
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.labels.factories import LabelFactory
 from tests.support.canaries import CANARY
 from tests.support.desk import member, rows
 from tests.support.processes import free_port
+from tests.support.threads import in_threads
 
 pytestmark = pytest.mark.django_db
 CHOICE = "/admin/morning/"
@@ -61,6 +63,19 @@ def reader(role: str = "Support", *, language: str = "en-gb", **fields: Any) -> 
     User.objects.filter(pk=user.pk).update(**{"email": f"{role}@work.example", **fields})
     MorningMail.objects.create(user=user, language=language, sent_on=DAY - timedelta(days=1))
     return browser
+
+
+@pytest.mark.both_databases
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("do", ["send", "stop"])
+def test_a_choice_that_is_sent_twice_at_once_is_made_once(do: str) -> None:
+    browser = reader() if do == "stop" else member("Support")
+    assert in_threads(4, lambda _: copy(browser).post(CHOICE, {"do": do}).status_code) == [302] * 4
+    assert MorningMail.objects.count() == (do == "send")
+    wants = do == "send"
+    assert [entry.changes for entry in AuditEntry.objects.filter(action=Action.CHANGED)] == [
+        {"morning_mail": [not wants, wants]}
+    ]
 
 
 def test_it_has_the_rows_with_something_to_do_and_nobodys_data(at: Settable, mailoutbox: list[EmailMessage]) -> None:
