@@ -130,8 +130,13 @@ def following(ids: Iterable[int]) -> Any:
 
 
 def at_current_urls(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Leave out attempts at a URL that was replaced meanwhile: they say nothing of the endpoint, and are repeated."""
+    """Leave out attempts at a URL that was replaced meanwhile: they say nothing of the endpoint, and are repeated.
+
+    Endpoints with a failure are locked, in order, so that none is replaced, and then disabled for what the old one did.
+    """
     asked = WebhookEndpoint.objects.filter(id__in={each.claim.endpoint.id for each in outcomes})
+    failed = asked.filter(id__in={each.claim.endpoint.id for each in outcomes if each.reason})
+    list(failed.order_by("id").select_for_update(no_key=True).values_list("id"))
     urls = dict(asked.values_list("id", "url"))
     current = [each for each in outcomes if each.claim.endpoint.url == urls[each.claim.endpoint.id]]
     for endpoint_id in sorted({each.claim.endpoint.id for each in outcomes if each not in current}):

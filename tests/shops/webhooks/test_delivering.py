@@ -20,10 +20,11 @@ from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoin
 from shops.webhooks.sending import Outcome
 from tests.carriers.support.broken_answers import FLOODS
 from tests.carriers.support.servers import LoopbackServer, dripping, once, silent
+from tests.labels.gates import during
 from tests.shops.webhooks.receivers import ANSWER, Receiver, make_due, secret_of, tell_label
 from tests.support.certificates import self_signed, server_context
 from tests.support.factories import ShopFactory
-from tests.support.threads import Threads
+from tests.support.threads import Elsewhere, Threads
 from tests.support.waiting import WAIT_TIMEOUT_S
 
 
@@ -351,6 +352,23 @@ def test_an_attempt_at_a_url_that_was_replaced_meanwhile_tells_nothing_of_the_en
     [begun] = claims.claim(1)
     endpoints.change(endpoint, url=f"{receiver.url}/new")
     record([Outcome(begun, status, reason, 0.1)])
+    assert state_of(endpoint) == "active"
+    assert deliver_due() == 1
+    assert row().state == DeliveryState.DELIVERED
+
+
+@pytest.mark.real_services
+@pytest.mark.django_db(transaction=True)
+def test_an_endpoint_whose_url_is_replaced_while_a_410_is_written_down_is_not_disabled(
+    endpoint: WebhookEndpoint, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The change enables it."""
+    tell_label(endpoint.shop_id)
+    [begun] = claims.claim(1)
+    changing = Elsewhere(lambda: endpoints.change(endpoint, url=f"{receiver.url}/new", status="active"))
+    during(monkeypatch, delivering, "record_health", before=lambda *_: changing.begin())
+    record([Outcome(begun, 410, "http_4xx", 0.1)])
+    changing.join()
     assert state_of(endpoint) == "active"
     assert deliver_due() == 1
     assert row().state == DeliveryState.DELIVERED
