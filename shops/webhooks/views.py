@@ -3,6 +3,7 @@
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
+from django.db import transaction
 from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -77,17 +78,21 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
         return Response(webhook_answer(self.find(webhook_id)))
 
     def change(self, request: Request, webhook_id: str) -> Response:
-        before = self.find(webhook_id)
-        endpoints.change(before, **self.read(request, WebhookChangeSerializer()))
-        after = self.find(webhook_id)
-        old, new = ({name: getattr(each, name) for name in RECORDED} for each in (before, after))
-        self.note(Action.CHANGED, after, changes=changes.between(old, new))
+        self.find(webhook_id)
+        values = self.read(request, WebhookChangeSerializer())
+        with transaction.atomic():  # what others change at the same time is on record as theirs
+            own = self.rows().select_for_update(of=("self",), no_key=True)
+            before = found(own, webhook_id, WEBHOOK_NOT_FOUND)
+            endpoints.change(before, **values)
+            after = self.find(webhook_id)
+            old, new = ({name: getattr(each, name) for name in RECORDED} for each in (before, after))
+            self.note(Action.CHANGED, after, changes=changes.between(old, new))
         return Response(webhook_answer(after))
 
     def destroy(self, request: Request, webhook_id: str) -> Response:
         endpoint = self.find(webhook_id)
-        endpoints.revoke(endpoint)
-        self.note(Action.REMOVED, endpoint)
+        if endpoints.revoke(endpoint):
+            self.note(Action.REMOVED, endpoint)
         return Response(status=HTTPStatus.NO_CONTENT)
 
     def rotate(self, request: Request, webhook_id: str) -> Response:

@@ -13,11 +13,13 @@ from django.utils import timezone
 from shops.webhooks import endpoints
 from shops.webhooks.delivering import deliver_due
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
+from tests.labels.gates import during
 from tests.shops.webhooks.receivers import Receiver, secret_of, tell_label
 from tests.support.api import Caller, assert_error
 from tests.support.audit import changes
 from tests.support.cases import in_one_test
 from tests.support.paths import TRACKING
+from tests.support.threads import Elsewhere
 from tests.support.waiting import until
 
 WEBHOOKS = f"{TRACKING}/webhooks"
@@ -85,6 +87,34 @@ def test_each_change_is_on_record_with_what_was_before(own: Caller, receiver: Re
         ("changed", {}, {"note": "Secret rotated."}),
         ("removed", {}, {}),
     ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_changes_at_once_each_is_on_record_as_its_own(
+    own: Caller, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, other = make(own, receiver), f"{receiver.url}other"
+    pausing = Elsewhere(lambda: send(own, "PATCH", made, body={"status": "paused"}))
+    during(monkeypatch, endpoints, "change", before=lambda *_, **__: pausing.begin())
+    assert send(own, "PATCH", made, body={"url": other}).status_code == 200
+    pausing.join()
+    assert (get(own, made)["url"], get(own, made)["status"]) == (other, "paused")
+    assert [entry.changes for entry in changes()][:2] == [
+        {"state": ["active", "paused"]},
+        {"url": [receiver.url, other]},
+    ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_delete_an_endpoint_at_once_one_is_on_record(
+    own: Caller, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make(own, receiver)
+    deleting = Elsewhere(lambda: send(own, "DELETE", made))
+    during(monkeypatch, endpoints, "revoke", before=lambda _: deleting.begin())
+    assert send(own, "DELETE", made).status_code == 204
+    deleting.join()
+    assert [entry.action for entry in changes()] == ["removed", "added"]
 
 
 @pytest.mark.any_database
