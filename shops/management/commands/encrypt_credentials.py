@@ -38,7 +38,7 @@ class Command(base.Command):
 
 def encrypt_again(model: type[models.Model], column: str) -> int:
     """Encrypt a column of all rows; return how many. Raise CommandError, which undoes everything."""
-    rows = list(model._default_manager.select_for_update(no_key=True))
+    rows = list(model._default_manager.order_by("pk").select_for_update(no_key=True))  # as `work` locks them
     for row in rows:
         try:
             secret = decrypt(getattr(row, column), row_id=row.pk)

@@ -13,6 +13,9 @@ from shops.webhooks.endpoints import MAX_ENDPOINTS
 from shops.webhooks.models import WebhookEndpoint
 from tests.shops.commands import call
 from tests.shops.webhooks.receivers import secret_of
+from tests.support.sql import WAITING, value
+from tests.support.threads import Threads
+from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 URL = "http://127.0.0.1:9999/hook"
 
@@ -82,3 +85,24 @@ def test_secrets_are_encrypted_with_a_new_key_as_credentials_are(shop: Shop, set
     assert call("encrypt_credentials") == ("1\n", "")
     settings.CREDENTIALS_KEYS = [new]
     assert secret_of(WebhookEndpoint.objects.get()) == secret
+
+
+@pytest.mark.real_services
+@pytest.mark.django_db(transaction=True)
+def test_secrets_are_encrypted_with_a_new_key_beside_deliveries(shop: Shop) -> None:
+    """`work` notes in the order of ids how endpoints do; ids that are made are in no order of time."""
+    for webhook_id in ("we_0", "we_1"):
+        made = WebhookEndpoint(id=webhook_id, shop=shop, url=URL)
+        made.set_secret("whsec_secret")
+        made.save()
+    working = connection.copy()
+    note = "UPDATE shops_webhookendpoint SET is_slow = false WHERE id ="
+    try:
+        with Threads(1) as pool, working.cursor() as cursor:
+            cursor.execute(f"BEGIN; {note} 'we_0'")
+            encrypting = pool.submit(call, "encrypt_credentials")
+            until(lambda: value(WAITING))
+            cursor.execute(f"{note} 'we_1'; COMMIT")
+            assert encrypting.result(WAIT_TIMEOUT_S) == ("2\n", "")
+    finally:
+        working.close()
