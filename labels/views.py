@@ -20,7 +20,7 @@ from labels.idempotency import IdempotencyKey, canonical, digest, read_key
 from labels.lifecycle import cancelling, purchase
 from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, held_up, is_away
 from labels.lifecycle.errors import LabelError, NotCancelledError, StorageUnavailableError
-from labels.models import STORED, LabelState, ShippingLabel
+from labels.models import STORED, ShippingLabel
 from labels.order_rules import crosses_border, place
 from labels.pdfs import storage
 from labels.serializers import cancellation_answer, ignored_header, label_answer, listed_answer, read_order
@@ -34,8 +34,8 @@ from shops.api.file_answers import file_answer
 from shops.api.paths import TRACKING
 from shops.api.query_fields import read_query
 from shops.api.request_body import sent_body
-from shops.staff.audit.models import Action, Channel
-from shops.staff.audit.recording import Actor, acting, record
+from shops.staff.audit.models import Channel
+from shops.staff.audit.recording import Actor, acting
 from shops.webhooks.models import iso
 
 if TYPE_CHECKING:
@@ -116,14 +116,11 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         read_query(request)
         labels = ShippingLabel.objects.for_shop(str(request.user.pk)).filter(state__in=STORED).defer("pdf")
         label = found(labels, label_id, LABEL_NOT_FOUND)
-        before = label.state
         with acting(Actor(cast("AccessToken", request.auth).id, Channel.API)):
             try:
                 cancelled = cancelling.cancel_for_shop(label)
             except cancelling.CancelError as error:
                 raise NotCancelledError(error.reason, error.failure) from error
-            if before == LabelState.GENERATED:
-                record(Action.CHANGED, cancelled, changes={"state": [before, cancelled.state]})
         return Response(cancellation_answer(cancelled))
 
     def body(self, label: ShippingLabel) -> dict[str, Any]:

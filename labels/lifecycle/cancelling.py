@@ -97,18 +97,20 @@ def not_asked(label: ShippingLabel, error: NotAskedError) -> CancelError:
 
 
 def cancel_for_shop(label: ShippingLabel) -> ShippingLabel:
-    """Do as `cancel` for a label that is not too old; return one that is over or in cancellation as it is."""
+    """Cancel, on record, a label that is not too old; return one that is over or in cancellation as it is."""
     if label.state != LabelState.GENERATED:
         return label
     if label.created_at < clock.now() - FORMER_ACCOUNTS_KEPT:
         raise CancelError(label, TOO_OLD)
     try:
-        return cancel(label)
+        cancelled = cancel(label)
     except CancelError:
         latest: ShippingLabel = ShippingLabel.objects.row_of(label).defer("pdf").get()
         if latest.state == LabelState.GENERATED:
             raise
         return latest
+    record(Action.CHANGED, cancelled, changes={"state": [LabelState.GENERATED, cancelled.state]})
+    return cancelled
 
 
 def conversation_if_billed(label: ShippingLabel) -> AbstractContextManager[Conversation | None]:

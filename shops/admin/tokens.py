@@ -183,11 +183,12 @@ class AccessTokenAdmin(WithState, IssuedAdmin[AccessToken]):
     @asked(REVOKE, REVOKE.button)
     def revoke(self, request: HttpRequest, choice: Choice) -> None:
         """Revoke the selected tokens after a confirmation page, because it cannot be undone."""
-        tokens = choice.concerned
+        chosen = AccessToken.objects.filter(id__in=[token.id for token in choice.concerned])
         with transaction.atomic():
-            AccessToken.objects.filter(id__in=[token.id for token in tokens]).revoke()
+            tokens = list(chosen.filter(revoked_at=None).select_for_update(no_key=True))  # not those of a colleague
+            chosen.revoke()
             for token in tokens:
                 self.log_change(request, token, "Revoked.")
         text = gettext("Revoked, effective within {token_cache_ttl_s} seconds: {names}")
-        names = ", ".join(map(str, tokens))
+        names = ", ".join(map(str, tokens)) or gettext("none, as they were revoked before")
         messages.success(request, text.format(token_cache_ttl_s=TOKEN_CACHE_TTL_S, names=names))

@@ -10,6 +10,7 @@ from pytest_django.fixtures import Settings
 
 from carriers.client import Service
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
+from labels.lifecycle import cancelling
 from labels.lifecycle.reconciling import reconcile
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel
 from parcels.models import Parcel
@@ -17,16 +18,18 @@ from shops.contracts import clients, conversation
 from shops.contracts.bulkhead import bulkhead
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
+from shops.models import AccessToken
 from shops.staff.audit.models import AuditEntry, Channel
 from shops.staff.audit.recording import BACKGROUND_WORK
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.labels.admin.pages import LABELS
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.factories import LabelFactory
+from tests.labels.gates import during
 from tests.labels.interruptions import CANCEL, KEY, pass_time
 from tests.labels.orders import LINKED, PRODUCT, order, personal_in, post, weighing
 from tests.models.interruptions import Killed, die
-from tests.support.api import Caller, Response, assert_error, logged_in, without_timestamp
+from tests.support.api import Caller, Response, assert_error, caller, logged_in, without_timestamp
 from tests.support.audit import changes
 from tests.support.factories import import_parcel, ms_ago
 from tests.support.paths import SHIPMENTS
@@ -94,6 +97,17 @@ def test_it_is_told_by_webhook_and_recorded_with_the_token(buyer: Caller) -> Non
     assert {(entry.actor, entry.channel) for entry in (asked, done)} == {(label.token_id, Channel.API)}
     assert asked.details == {"note": "Asked to cancel."}
     assert done.changes == {"state": ["label_generated", "cancelled"]}
+
+
+def test_of_two_who_cancel_a_label_at_once_the_first_is_on_record(
+    buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label, other = bought(buyer), caller(buyer.shop)
+    during(monkeypatch, cancelling, "begin", before=lambda _: cancel(other, label.id))
+    assert_answer(cancel(buyer, label.id), label, "cancelled")
+    entries = AuditEntry.objects.filter(object_id=label.id)
+    assert {entry.actor for entry in entries} == {AccessToken.objects.find(other.token).id}
+    assert entries.count() == 2
 
 
 def test_who_asked_is_on_record_before_the_carrier_is_asked(buyer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from django.test import Client
 from config.admin import UserAdmin
 from shops import tokens
 from shops.admin.shops import ShopAdmin
+from shops.admin.tokens import AccessTokenAdmin
 from shops.models import AccessToken, Shop
 from shops.staff.audit.models import AuditEntry
 from tests.labels.gates import during
@@ -205,6 +206,17 @@ def test_tokens_are_revoked_after_a_question_and_the_log_says_by_whom(staff: Cli
     token.refresh_from_db()
     assert token.revoked_at is not None
     assert (changes()[0].object_id, note()) == (token.id, "Revoked.")
+
+
+def test_of_two_who_revoke_a_token_at_once_one_is_on_record(
+    staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token, _ = AccessToken.issue(shop=shop)
+    colleague = logged_in(*PERMISSIONS, name="bea")
+    form = {"_selected_action": [token.id], "action": "revoke", "is_confirmed": "yes"}
+    during(monkeypatch, AccessTokenAdmin, "choice", after=lambda _: colleague.post(TOKENS, form))
+    assert "none, as they were revoked before" in staff.post(TOKENS, form, follow=True).text
+    assert [(entry.actor, entry.object_id) for entry in changes()] == [("bea", token.id)]
 
 
 def test_a_question_and_its_act_lead_back_to_the_list_as_it_was_filtered(staff: Client, shop: Shop) -> None:
