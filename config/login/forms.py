@@ -7,6 +7,7 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.forms import ActivateTOTPForm
 from allauth.mfa.totp.internal import auth as totp
 from allauth.mfa.utils import decrypt
+from django.db import transaction
 from django.db.models import Q
 
 from config.login.limits import count_code
@@ -46,8 +47,12 @@ def use_code(authenticator: Authenticator, code: str) -> bool:
     """
     period = period_of(decrypt(authenticator.data["secret"]), code)
     is_new = Q(data__last_period__isnull=True) | Q(data__last_period__lt=period)
-    rows = Authenticator.objects.filter(is_new, pk=authenticator.pk)
-    return bool(rows.update(data={**authenticator.data, "last_period": period}))
+    with transaction.atomic():  # the secret may be encrypted again meanwhile
+        row = Authenticator.objects.select_for_update().filter(is_new, pk=authenticator.pk).first()
+        if row is not None:
+            row.data["last_period"] = period
+            row.save(update_fields=["data"])
+    return row is not None
 
 
 def period_of(secret: str, code: str) -> int:

@@ -5,13 +5,16 @@ from cryptography.fernet import Fernet
 from django.core.management import CommandError
 from pytest_django.fixtures import Settings
 
+from config.login import forms
 from shops.contracts.encryption import UnreadableSecretError, decrypt
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.config.login.staff import Staff
 from tests.labels.factories import ContractFactory
+from tests.labels.gates import during
 from tests.labels.orders import PASSWORD
 from tests.shops.commands import call, contracts
+from tests.support.api import client
 
 ENCRYPT = "encrypt_credentials"
 
@@ -48,6 +51,20 @@ def test_second_factors_rotate_too(db: None, settings: Settings) -> None:
     settings.CREDENTIALS_KEYS = [new_key()]
     with pytest.raises(CommandError, match=r"opens the second factor .*; nothing was changed"):
         call(ENCRYPT)
+
+
+def test_a_second_factor_that_is_used_meanwhile_rotates_too(
+    db: None, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.CREDENTIALS_KEYS = [old := new_key()]
+    ada = Staff("ada").with_app()
+    settings.CREDENTIALS_KEYS = [new := new_key(), old]
+    during(monkeypatch, forms, "period_of", after=lambda _: call(ENCRYPT))
+    ada.log_in()
+    settings.CREDENTIALS_KEYS = [new]
+    ada.browser = client()
+    ada.give_password()
+    assert ada.give_code(ada.code(periods=1)).status_code == 302
 
 
 def test_a_new_key_alone_encrypts_nothing_and_says_so(shop: Shop, settings: Settings) -> None:
