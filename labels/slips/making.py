@@ -83,8 +83,9 @@ def ask(slip: DepositSlip, labels: Sequence[ShippingLabel], ends_at: float) -> l
 
     Raise one of NOT_REACHED, which is kept as the others.
     """
-    if ShippingLabel.objects.filter(id__in=slip.label_ids, pdf_removed_at__isnull=False).exists():
-        save_answer(slip, refusal=gettext("The PDF of one of these labels was removed meanwhile."))
+    own = ShippingLabel.objects.filter(id__in=slip.label_ids)
+    if own.exclude(state=LabelState.GENERATED, pdf_removed_at=None).exists():
+        save_answer(slip, refusal=gettext("One of these labels was cancelled, or its PDF was removed, meanwhile."))
         return []
     try:
         with conversation_about(slip, Service.DEPOSIT_SLIPS) as talk:

@@ -11,6 +11,7 @@ import pytest
 from django.test import Client
 
 from carriers.errors import CredentialsRejected
+from labels.lifecycle import cancelling
 from labels.models import DepositSlip, ShippingLabel
 from labels.pdfs import storage
 from labels.pdfs.storage import StorageError
@@ -23,6 +24,7 @@ from shops.staff.pages import page_of as page_address
 from tests.labels.admin.pages import LABELS
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory, LabelFactory
+from tests.labels.gates import during
 from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller, Response, caller, logged_in, query_count
 from tests.support.desk import FRENCH
@@ -232,6 +234,16 @@ def test_a_label_whose_pdf_was_removed_is_on_no_slip(buyer: Caller, packer: Clie
     read_before = ShippingLabel.objects.get(id=label.id)
     read_before.pdf_removed_at = None
     making.make([read_before], asked_by="packer")
+    assert [slip.state for slip in slips()] == ["refused"]
+
+
+def test_a_label_that_its_shop_cancels_meanwhile_is_on_no_slip(
+    buyer: Caller, packer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slip is the proof of deposit; of many labels it is asked for up to a minute after they were read."""
+    label = bought(buyer)
+    during(monkeypatch, making, "ask", before=lambda *_: cancelling.cancel(label))
+    assert "One of these labels was cancelled, or its PDF was removed, meanwhile." in ask(packer, label).text
     assert [slip.state for slip in slips()] == ["refused"]
 
 
