@@ -6,9 +6,12 @@ import orjson
 import pytest
 from django.core.management import CommandError
 
+from shops.management.commands import set_sender_address
 from shops.models import Shop
+from tests.labels.gates import during
 from tests.labels.orders import SENDER
 from tests.shops.commands import call
+from tests.support.audit import changes
 from tests.support.cases import in_one_test
 
 SET_ADDRESS = "set_sender_address"
@@ -33,6 +36,16 @@ BAD_ADDRESSES: dict[str, bytes] = {
     "a country in small letters": orjson.dumps(SENDER | {"countryCode": "fr"}),
     "no phone number": orjson.dumps(SENDER | {"phone": "x"}),
 }
+
+
+def test_what_staff_set_while_the_file_was_read_is_on_record_as_before(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Standard input may be a person's typing."""
+    typed = SENDER | {"city": "Brest"}
+    during(monkeypatch, set_sender_address, "read_json", after=lambda _: Shop.objects.update(sender_address=typed))
+    call(SET_ADDRESS, shop.id, "-", stdin=orjson.dumps(SENDER))
+    assert [entry.changes for entry in changes()] == [{"sender_address": [typed, SENDER]}]
 
 
 @in_one_test("content", BAD_ADDRESSES.values())

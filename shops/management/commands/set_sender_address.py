@@ -10,6 +10,7 @@ from django.db import transaction
 from shops.api.request_body import ignored_header
 from shops.contracts.addresses import AddressSerializer, SenderError, checked_sender
 from shops.management import base
+from shops.models import Shop
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 
@@ -32,9 +33,10 @@ class Command(base.Command):
             address, refusals = checked_sender(data)
         except SenderError as error:
             raise CommandError(f"FILE: {error}") from None
-        changes = {"sender_address": [shop.sender_address, address]}
-        shop.sender_address = address
         with transaction.atomic():
+            shop.refresh_from_db(from_queryset=Shop.objects.select_for_update(no_key=True))
+            changes = {"sender_address": [shop.sender_address, address]}
+            shop.sender_address = address
             shop.save(update_fields=["sender_address"])
             record(Action.CHANGED, shop, changes=changes)
             ignored = "".join(ignored_header(data, AddressSerializer()).values())
