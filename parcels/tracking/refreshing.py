@@ -111,7 +111,11 @@ def refresh(carrier_code: str, stop: Event, *, limit: int | None = None, is_test
     shares = [(limit + rank) // threads for rank in range(threads)]
     run = Refresh(tracker, stop, is_test=is_test)
     with ThreadPoolExecutor(threads, thread_name_prefix=f"tracking-{carrier_code}") as pool:
-        return sum(pool.map(run.drain, shares), Counter())
+        try:
+            return sum(pool.map(run.drain, shares), Counter())
+        except KeyboardInterrupt:  # the threads would go on until nothing is due
+            stop.set()
+            raise
 
 
 class Refresh:

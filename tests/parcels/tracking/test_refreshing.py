@@ -1,6 +1,8 @@
 """A pass asks about what is due, and nothing else; what fails is tried later and changes nothing."""
 
 import logging
+import os
+import signal
 from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -371,6 +373,29 @@ def test_the_command_makes_one_pass_over_both_carriers(
     make_due()
     call_command("refresh_tracking", limit=1)
     assert capsys.readouterr().out == "2\n"
+
+
+def test_ctrl_c_ends_a_pass_after_what_it_has_begun(carriers: Carriers, shop: Shop, settings: Settings) -> None:
+    settings.TRACKING_CONCURRENCY = 1
+    parcels = [follow(shop, f"N{place}") for place in range(3)]
+    for place in range(3):
+        carriers.tell(f"N{place}", "TS")
+    stop = Event()
+
+    def interrupt() -> None:
+        if len(carriers.asked) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+            stop.wait(1)
+
+    carriers.before = interrupt
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            refresh("alpha", stop=stop)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(carriers.asked) == 1
+    assert [status(parcel) for parcel in parcels].count("IN_TRANSIT") == 1
 
 
 def test_a_limit_of_nothing_is_an_error(carriers: Carriers) -> None:
