@@ -9,13 +9,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from hashlib import sha256
+from pathlib import PurePosixPath
 from typing import Final
 
 import orjson
 from django.conf import settings
 from django.db.models import Q
 
-from labels.ids import new_label_id
+from labels.ids import LABEL_ID, new_label_id
 from labels.models import ShippingLabel
 from labels.pdfs import storage
 from parcels.models import Parcel
@@ -62,7 +63,8 @@ def by_shop() -> dict[str, dict[str, datetime]]:
     """Return each shop's digests with the last time that each was erased at. Raise StorageError."""
     found: defaultdict[str, dict[str, datetime]] = defaultdict(dict)
     for name, _ in sorted(storage.entries(ROOT)):
-        entry = orjson.loads(storage.read(name) or b"null")
+        is_ours = LABEL_ID.fullmatch(PurePosixPath(name).stem)  # not what an interrupted copy of the storage has left
+        entry = orjson.loads((is_ours and storage.read(name)) or b"null")
         if entry:
             found[entry["shop"]] |= dict.fromkeys(entry["digests"], datetime.fromisoformat(entry["at"]))
     return found

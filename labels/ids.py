@@ -1,5 +1,6 @@
 """Identifiers of labels, in the order of time."""
 
+import re
 import secrets
 from datetime import UTC, datetime, timedelta
 
@@ -8,6 +9,7 @@ LABEL_ID_LENGTH = 15
 TIME_LENGTH = 8  # digits to the base of 36: milliseconds until the year 2114
 EPOCH = datetime(2025, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
+LABEL_ID = re.compile(r"[0-9A-Z]{15}")
 
 
 def new_label_id(moment: datetime | None = None) -> str:

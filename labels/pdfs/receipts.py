@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from django.db.models import BinaryField, DecimalField, Field
 
-from labels.ids import id_time
+from labels.ids import LABEL_ID, id_time
 from labels.models import ShippingLabel
 from labels.pdfs import storage
 from shops.contracts.encryption import UnreadableSecretError, decrypt, encrypt
@@ -65,8 +65,9 @@ def read_since(moment: datetime) -> Iterator[tuple[str, ShippingLabel | None]]:
 
     None where no key opens it. Raise StorageError.
     """
-    found = [(written_at, path) for path, written_at in storage.entries(ROOT) if written_at >= moment]
-    label_ids = [PurePosixPath(path).name for _, path in sorted(found)]
+    found = [(written_at, PurePosixPath(path).name) for path, written_at in storage.entries(ROOT)]
+    # Others are what an interrupted copy of the storage has left beside them.
+    label_ids = [each for written_at, each in sorted(found) if written_at >= moment and LABEL_ID.fullmatch(each)]
 
     def read_one(label_id: str) -> tuple[str, ShippingLabel | None]:
         try:

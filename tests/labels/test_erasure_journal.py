@@ -43,6 +43,16 @@ def test_an_erasure_after_the_moment_is_repeated(own: Caller) -> None:
     assert recover() == ["0 labels reconciled"]
 
 
+def test_what_a_copy_of_the_storage_has_left_is_no_erasure(own: Caller, folder: Path) -> None:
+    import_parcel(own.shop, customerEmail=EMAIL)
+    restore = moment()
+    erase(own)
+    (entry,) = (folder / "erasures").glob("*/*/*")
+    (entry.parent / f".{entry.name}.x7Hs3a").write_bytes(entry.read_bytes()[:40])
+    restore()
+    assert recover() == ["1 parcels erased again", "0 labels reconciled"]
+
+
 def test_what_an_import_has_brought_since_is_not_touched(own: Caller) -> None:
     parcel = import_parcel(own.shop, customerEmail=EMAIL)
     erase(own)

@@ -237,6 +237,16 @@ def test_a_receipt_is_encrypted_and_needs_its_key(buyer: Caller, settings: Setti
         recover()
 
 
+@pytest.mark.parametrize("name", [".{}.x7Hs3a", "{}~", ".DS_Store"])
+def test_what_a_copy_of_the_storage_has_left_is_no_receipt(name: str, buyer: Caller, folder: Path) -> None:
+    restore = moment()
+    post(buyer, order(), key=KEY)
+    receipt = folder / receipts.name(row().id)
+    receipt.with_name(name.format(receipt.name)).write_bytes(receipt.read_bytes()[:40])
+    restore()
+    assert recover() == ["1 labels put back: label_generated", "0 labels reconciled"]
+
+
 def test_a_label_of_a_shop_that_is_gone_is_named(buyer: Caller) -> None:
     post(buyer, order())
     label = row()
