@@ -5,8 +5,10 @@ import gc
 import os
 import signal
 import sys
+from io import TextIOWrapper
 
 from django.core.management import execute_from_command_line
+from django.db import DatabaseError
 from environs import EnvError
 
 
@@ -16,12 +18,20 @@ def main() -> None:
     for position, argument in enumerate(sys.argv):
         if any("\ud800" <= char <= "\udfff" for char in argument):  # Python's stand-in for a byte it can't decode
             sys.exit(f"Not started: argument {position} is not valid UTF-8")
+    if isinstance(sys.stdout, TextIOWrapper):  # JSON is UTF-8 on any terminal, and a file's name may be none
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     if sys.argv[1:2] != ["serve"]:  # whose processes share their metrics; the library reads it when it is imported
         os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)
     try:
         execute_from_command_line(sys.argv)
     except EnvError as error:
         sys.exit(f"Not started: {in_words(error)}")
+    except DatabaseError as error:
+        from shops.management.base import unusable  # noqa: PLC0415 - it needs the settings
+
+        if not (fault := unusable(error)):
+            raise
+        sys.exit(f"CommandError: {fault}")
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted\n")
         sys.exit(128 + signal.SIGINT)

@@ -12,6 +12,7 @@ from typing import IO, Any, NoReturn
 from django.conf import settings
 from django.core.management import base
 from django.db import DatabaseError, OperationalError, ProgrammingError
+from django.db.migrations.exceptions import MigrationSchemaMissing
 
 from shops.db.failures import is_read_only, lacks_migrations
 from shops.models import Shop
@@ -49,18 +50,8 @@ class Command(base.BaseCommand):
         return parser
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        try:
-            with acting(Actor(operator()[:MAX_NAME], Channel.COMMAND)):
-                return super().execute(*args, **options)
-        except DatabaseError as error:
-            # Others are faults of ours. SQLite's of a file that is no database, or is damaged, is of the class itself.
-            is_unusable = isinstance(error, OperationalError | ProgrammingError) or type(error) is DatabaseError
-            if not is_unusable and not is_read_only(error):
-                raise
-            first_line = next(iter(str(error).splitlines()), "")  # most often it is unreachable or has no tables yet
-            is_missing = lacks_migrations(error) or MISSING_WORDS.match(first_line)
-            advice = " (run `manage.py migrate` first)" if is_missing else ""
-            raise base.CommandError(f"the database can't be used: {first_line}{advice}") from error
+        with acting(Actor(operator()[:MAX_NAME], Channel.COMMAND)):
+            return super().execute(*args, **options)
 
     def print(self, text: str) -> None:
         """Print a line on standard output at once; raise CommandError, which undoes a transaction, if that fails."""
@@ -81,6 +72,17 @@ class Command(base.BaseCommand):
             discard(self.stderr)
         except AttributeError:  # it was closed before the start
             pass
+
+
+def unusable(error: DatabaseError) -> str:
+    """Say in one line why the database can't be used; nothing of an error that is a fault of ours."""
+    is_usual = isinstance(error, OperationalError | ProgrammingError | MigrationSchemaMissing)
+    # SQLite's of a file that is no database, or is damaged, is of the class itself.
+    if not (is_usual or type(error) is DatabaseError or is_read_only(error)):
+        return ""
+    first_line = next(iter(str(error).splitlines()), "")  # most often it is unreachable or has no tables yet
+    is_missing = lacks_migrations(error) or MISSING_WORDS.match(first_line)
+    return f"the database can't be used: {first_line}{' (run `manage.py migrate` first)' * bool(is_missing)}"
 
 
 class CustomerCommand(Command):

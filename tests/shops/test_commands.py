@@ -324,6 +324,31 @@ def test_a_database_that_is_a_standby_is_one_line(transactional_db: None) -> Non
     assert (code, out, err) == (1, "", said)
 
 
+@in_one_test(
+    "arguments", [["migrate"], ["createsuperuser", "--noinput", "--username=a", "--email="], ["changepassword", "a"]]
+)
+def test_a_database_that_can_not_be_reached_is_one_line_of_djangos_commands_too(arguments: list[str]) -> None:
+    code, _, err = run_command(*arguments, DATABASE_URL="postgresql://u:hunter2@127.0.0.1:1/none")
+    assert code == 1
+    assert "CommandError: the database can't be used: connection failed: " in err
+    assert "Traceback" not in err
+
+
+def test_an_export_is_utf_8_whatever_the_terminal_is(transactional_db: None) -> None:
+    ShopFactory(id="own")
+    code, out, err = run_command("export_customer", "own", "zoë@example.com", PYTHONIOENCODING="ascii")
+    assert (code, err) == (0, "")
+    assert orjson.loads(out)["email"] == "zoë@example.com"
+
+
+def test_a_files_name_that_is_not_utf_8_is_told(transactional_db: None, tmp_path: Path) -> None:
+    month = tmp_path / "labels/2026/11"
+    month.mkdir(parents=True)
+    Path(f"{month}/\udcff.pdf").touch()
+    code, out, err = run_command("check_labels", LABELS_DIR=str(tmp_path), PYTHONIOENCODING="utf-8")
+    assert (code, out, err) == (1, "no row: labels/2026/11/\\udcff.pdf\n", "CommandError: 1 no row\n")
+
+
 def test_an_operators_name_that_is_not_utf_8_is_still_a_name(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SUDO_USER", "ad\udce9le")
     call("create_shop", "Own")
