@@ -81,7 +81,8 @@ restore() {
 restore_command = 'cp "$folder/wal/%f" "%p" 2>/dev/null || cp "$folder/wal/%f.partial" "%p"'
 recovery_target_action = 'promote'
 END
-    [ -z "$moment" ] || echo "recovery_target_time = '$moment'" >>"$data/postgresql.auto.conf"
+    # As `date` reads it, which has chosen the copy: PostgreSQL reads less, and would not start.
+    [ -z "$moment" ] || date --date="$moment" "+recovery_target_time = '%F %T.%6N%:z'" >>"$data/postgresql.auto.conf"
     touch "$data/recovery.signal"
     echo "restored from $copy; start PostgreSQL on $data"
 }
@@ -90,15 +91,16 @@ END
 last_before() {
     local limit=now limit_ns completed_ns copy found=
     [ -z "$2" ] || limit=$2
-    limit_ns=$(date --date="$limit" +%s%N)
-    for copy in $(completed "$1"); do
+    limit_ns=$(date --date="$limit" +%s%N) || exit 1
+    while read -r copy; do
         completed_ns=$(stat --format=%.9Y "$copy/complete")
         [ "${completed_ns/[.,]/}" -gt "$limit_ns" ] || found=$copy
-    done
+    done < <(completed "$1")
     [ -n "$found" ] || { echo "there is no copy from before $limit" >&2; exit 1; }
     echo "$found"
 }
 
+[[ ${KEEP_DAYS:-14} =~ ^[1-9][0-9]*$ ]] || { echo "KEEP_DAYS is '$KEEP_DAYS': needs whole days, 1 or more" >&2; exit 2; }
 case "${1:-}/$#" in
     run/[23] | now/2 | restore/[34]) "$@" ;;
     *) sed -n '4,6s/^# *//p' "$0" >&2 && exit 2 ;;

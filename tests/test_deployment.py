@@ -167,6 +167,49 @@ def test_a_restore_stops_and_moves_nothing_before_the_new_database_is_there(fail
         assert not any(word in call for call in made for word in (" stop ", "pgdata", " up "))
 
 
+def run_backup(*arguments: str | Path, **variables: str) -> tuple[int, str]:
+    """Run backup.sh without a server; return its exit code and standard error."""
+    environment = {"PATH": os.environ["PATH"], "TZ": "CET-1"} | variables
+    command = [DEPLOY / "backup.sh", *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+@pytest.fixture
+def backup(tmp_path: Path) -> Path:
+    """A backup with a copy of 2026-01-01, in a folder whose name has a blank."""
+    copy, server = tmp_path / "a backup/copies/20260101T000000.000000Z", tmp_path / "server"
+    (server / "pg_wal").mkdir(parents=True)
+    (copy / "data").mkdir(parents=True)
+    for name in ("base", "pg_wal"):
+        shutil.make_archive(str(copy / "data" / name), "gztar", server)
+    (copy / "complete").touch()
+    os.utime(copy / "complete", (1_767_225_600, 1_767_225_600))
+    return tmp_path / "a backup"
+
+
+@pytest.mark.parametrize("moment", ["22/11/2026 14h30", "yesterdy"])
+def test_a_moment_that_is_none_restores_nothing(moment: str, backup: Path, tmp_path: Path) -> None:
+    assert run_backup("restore", backup, tmp_path / "data", moment) == (1, f"date: invalid date '{moment}'\n")
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("moment", ["2026-11-22 15:30", "2026-11-22T14:30:00Z", "22 Nov 2026 14:30 UTC", "@1795357800"])
+def test_a_moment_is_the_same_for_the_choice_of_the_copy_and_for_postgresql(
+    moment: str, backup: Path, tmp_path: Path
+) -> None:
+    assert run_backup("restore", backup, tmp_path / "data", moment) == (0, "")
+    conf = (tmp_path / "data/postgresql.auto.conf").read_text()
+    assert "recovery_target_time = '2026-11-22 15:30:00.000000+01:00'\n" in conf
+
+
+@pytest.mark.parametrize("days", ["two", "1.5", "-1", "0"])
+def test_a_backup_that_is_kept_for_no_number_of_days_does_not_begin(days: str, tmp_path: Path) -> None:
+    told = f"KEEP_DAYS is '{days}': needs whole days, 1 or more\n"
+    assert run_backup("now", tmp_path, KEEP_DAYS=days) == (2, told)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_compose_waits_longer_than_the_service_takes_to_stop(env_file: dict[str, str]) -> None:
     service = compose_services(env_file, {})["service"]
     stop_s = int(service.environment["STOP_TIMEOUT"])
