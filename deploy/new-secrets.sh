@@ -3,6 +3,7 @@
 set -euo pipefail
 umask 077
 [ $# -eq 2 ] || { echo "usage: $0 SERVICE_HOST LABELS_HOST" >&2; exit 2; }
+openssl version >/dev/null # in the text below its failure would end nothing
 cat <<END
 SERVICE_HOST=$1
 LABELS_HOST=$2

@@ -16,6 +16,10 @@ if [ ! -e deploy/.env ]; then
     (umask 077 && deploy/new-secrets.sh "$1" "$2" >deploy/.env.new)
     mv deploy/.env.new deploy/.env
 fi
+for name in "SERVICE_HOST=$1" "LABELS_HOST=$2"; do
+    tr -d "\"'" <deploy/.env | grep -qxF "$name" ||
+        { echo "deploy/.env has another SERVICE_HOST or LABELS_HOST: change it there, and run this again" >&2; exit 2; }
+done
 grep -q ^IMAGE= deploy/.env || ${ENGINE:-docker} build --file deploy/Containerfile --tag parcel-service:latest .
 compose up --detach --wait
 [ $# -eq 3 ] || exit 0

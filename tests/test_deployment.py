@@ -73,6 +73,31 @@ def test_new_secrets_writes_what_compose_asks_for_and_no_secret_twice(env_file: 
     assert len(set(env_file.values())) == len(env_file)
 
 
+def test_no_secret_is_empty_where_openssl_is_missing(tmp_path: Path) -> None:
+    for name in ("bash", "cat", "tr"):
+        (tmp_path / name).symlink_to(shutil.which(name) or name)
+    command = [DEPLOY / "new-secrets.sh", "parcels.example.com", "labels.example.com"]
+    done = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (127, "")
+    assert re.fullmatch(r".*openssl: .*not found\n", done.stderr)
+
+
+def test_a_start_with_other_names_than_before_is_refused(tmp_path: Path) -> None:
+    shutil.copytree(DEPLOY, tmp_path / "deploy", ignore=shutil.ignore_patterns(".env"))
+    environment = {"PATH": os.environ["PATH"], "COMPOSE": "echo", "ENGINE": "echo"}
+
+    def start(*words: str) -> tuple[int, str]:
+        command = [tmp_path / "deploy/start.sh", *words]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        return done.returncode, done.stderr
+
+    for _ in range(2):
+        assert start("parcels.example.com", "labels.example.com") == (0, "")
+    told = "deploy/.env has another SERVICE_HOST or LABELS_HOST: change it there, and run this again\n"
+    assert start("parcels.example.org", "labels.example.com") == (2, told)
+    assert start("parcels.example.com", "labels.example.org") == (2, told)
+
+
 def test_the_image_has_all_it_needs_to_accept_what_compose_gives_it(env_file: dict[str, str], tmp_path: Path) -> None:
     copy_build_context(tmp_path)
     (tmp_path / "reportlab.py").write_text("raise ImportError('the demonstration has it, the image does not')")
