@@ -19,6 +19,11 @@ LIBPQ_TIMEOUTS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 15_000,  # milliseconds that sent data may stay unacknowledged
 }
+# Ours, psycopg's and Django's beside those of libpq.
+OWN_OPTIONS = {
+    *("timeout", "pgbouncer", "load_balance_hosts"),
+    *("prepare_threshold", "assume_role", "isolation_level", "server_side_binding"),
+}
 # For a statement of a request. A replica's is shorter, because the primary is asked next.
 PRIMARY_TIMEOUT_S = 10
 REPLICA_TIMEOUT_S = 1
@@ -118,16 +123,23 @@ def check_url(value: str, scheme: str, form: str) -> None:
     try:
         config = parse(value)
         names_one = value.isprintable() and re.match(scheme, value) and urlsplit(value).path.strip("/")
-        is_valid = bool(names_one) and are_options_valid(config)
     except ValueError:
-        is_valid = False
-    if not is_valid:
+        names_one = False
+    if not names_one:
         raise ValidationError(f"needs {form}")
+    if not are_options_valid(config):
+        raise ValidationError("takes only options of libpq, timeout=SECONDS and pgbouncer=true")
 
 
 def are_options_valid(config: dict[str, Any]) -> bool:
-    """Validate our own options; libpq validates its own when it connects."""
+    """Validate our own options, and the names of libpq's; it validates their values when it connects."""
     options = config.get("OPTIONS", {})
+    if options and config["ENGINE"] != "django.db.backends.sqlite3":
+        from psycopg.pq import Conninfo  # noqa: PLC0415 - SQLite does without
+
+        known = {option.keyword.decode() for option in Conninfo.get_defaults()}
+        if not options.keys() <= known | OWN_OPTIONS:
+            return False
     timeout, threshold = options.get("timeout", 1), options.get("prepare_threshold", 1)
     is_number = [isinstance(value, int) and not isinstance(value, bool) for value in (timeout, threshold)]
     return all(is_number) and timeout > 0 and isinstance(options.get("pgbouncer", False), bool)

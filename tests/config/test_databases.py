@@ -58,6 +58,12 @@ def test_a_bad_url_is_refused_and_not_shown(url: str) -> None:
         assert "hunter2" not in str(caught.value)
 
 
+@pytest.mark.parametrize("option", ["conn_max_age=60", "pool=true", "cursor_factory=hunter2", "ssl=1", "timeout=0"])
+def test_an_option_that_is_none_is_told_as_one(option: str) -> None:
+    with pytest.raises(ValidationError, match="only options of libpq, timeout=SECONDS and pgbouncer=true"):
+        databases.database_url(f"postgresql://u:hunter2@h1/db?sslmode=require&{option}")
+
+
 @pytest.mark.parametrize("url", ["sqlite:///file", "mysql://u:p@h/db", "hunter2"])
 def test_a_replica_is_postgresql(url: str) -> None:
     with pytest.raises(ValidationError):
