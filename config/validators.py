@@ -10,6 +10,7 @@ from cryptography.fernet import Fernet
 from django.core.mail.message import sanitize_address
 from django.http.request import validate_host
 from environs import ValidationError, validate
+from redis.exceptions import RedisError
 
 from config.redis.connections import Pool
 from config.role_names import ROLE_NAMES
@@ -68,7 +69,7 @@ REDIS = re.compile(r"rediss?://[^/?#]+(/[0-9]*)?(\?.*)?\Z|(rediss?\+sentinel|uni
 def redis_url(value: str) -> None:
     try:
         is_valid = bool(REDIS.match(value) and Pool.from_url(value).make_connection())
-    except (ValueError, TypeError):  # the latter for an unknown parameter
+    except (ValueError, TypeError, AttributeError, RedisError):  # of an unknown parameter, too
         is_valid = False
     if not is_valid:
         raise ValidationError("needs redis://HOST:PORT/DB, rediss://..., unix://... or redis+sentinel://...")

@@ -94,6 +94,9 @@ BAD: dict[str, Sequence[str | None]] = {
         *"redis+sentinel://:hunter2@host,/master/0 redis+sentinel://:hunter2@[::1/master/0".split(),
         *"redis+sentinel://:hunter2@host/master/one redis+sentinel://:hunter2@host/master/0?ssl=hunter2".split(),
         "redis+sentinel://:hunter2@host/master/0?hunter2",
+        "rediss://:hunter2@host/0?ssl_cert_reqs=CERT_NONE",  # redis-py's words are none, optional and required
+        *"redis://:hunter2@host/0?protocol=9 redis://:hunter2@host/0?connection_class=hunter2".split(),
+        "rediss+sentinel://:hunter2@host/master/0?ssl_cert_reqs=CERT_NONE",
     ],
     "OPERATOR": [" ", "hunter2\n", "hunter2\x1b[31m", "hunter2\udcff"],
     "RATE_LIMIT": [
