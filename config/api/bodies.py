@@ -10,7 +10,7 @@ from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from config.login.devices import current_device
+from config.login.devices import device_of
 from shops.api.concurrency import ConcurrencyLimit
 from shops.api.errors.exceptions import ApiError
 from shops.api.errors.plain import BODY_CUT_SHORT, BODY_TOO_LARGE, TOO_BUSY
@@ -114,7 +114,7 @@ def receive_form(request: HttpRequest, *, limit_bytes: int, is_public: bool = Fa
     """Read a form's body into the request; raise as `receive_json` does."""
     if announced_length(request.META) > limit_bytes:
         raise too_large(limit_bytes)
-    place = public_form_reads.hold(bool(current_device.get())) if is_public else nullcontext()
+    place = public_form_reads.hold(bool(device_of(request))) if is_public else nullcontext()
     with place, body_reads.hold():
         body = request.body
     checked(body, request.META, limit_bytes)

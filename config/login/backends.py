@@ -45,7 +45,7 @@ class StaffBackend(ModelBackend):
 
     def authenticate(self, request: HttpRequest | None, **credentials: Any) -> User | None:  # type: ignore[override]  # by keyword
         if request is not None and "username" in credentials:
-            count_user_name(credentials["username"])
+            count_user_name(request, credentials["username"])
         return super().authenticate(request, **credentials)
 
     def user_can_authenticate(self, user: Any) -> bool:

@@ -1,9 +1,6 @@
 """Known devices: browsers that have logged in before, by a signed cookie; strangers can't use up their attempts."""
 
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, Final, NamedTuple
 
 from django.conf import settings
@@ -24,26 +21,18 @@ class Device(NamedTuple):
     username: str
 
 
-current_device: ContextVar[Device | None] = ContextVar("current_device", default=None)
-
-
-@contextmanager
-def recognised(request: HttpRequest) -> Iterator[None]:
+def device_of(request: HttpRequest) -> Device | None:
+    """Return the browser that a request came from, if it is known."""
     cookie = request.COOKIES.get(settings.DEVICE_COOKIE_NAME, "")
     try:
-        device = Device(*signing.loads(cookie, salt=SALT, max_age=MAX_AGE_S))
+        return Device(*signing.loads(cookie, salt=SALT, max_age=MAX_AGE_S))
     except signing.BadSignature:
-        device = None
-    token = current_device.set(device)
-    try:
-        yield
-    finally:
-        current_device.reset(token)
+        return None
 
 
-def own_device(username: str) -> str:
-    """Return the id of the current device if it is this user's, else nothing."""
-    device = current_device.get()
+def own_device(request: HttpRequest, username: str) -> str:
+    """Return the id of the request's device if it is this user's, else nothing."""
+    device = device_of(request)
     return device.id if device and device.username == username else ""
 
 
@@ -51,7 +40,7 @@ def own_device(username: str) -> str:
 def note_device(request: HttpRequest, user: User, **kwargs: Any) -> None:
     """Let the answer to a log-in bring the cookie; a device that is known keeps its id."""
     username = user.get_username()
-    request.device = Device(own_device(username) or secrets.token_hex(16), username)  # type: ignore[attr-defined]  # for its answer
+    request.device = Device(own_device(request, username) or secrets.token_hex(16), username)  # type: ignore[attr-defined]  # for its answer
 
 
 def remember(request: HttpRequest, response: HttpResponse) -> None:

@@ -5,10 +5,11 @@ from contextlib import nullcontext
 from functools import wraps
 from typing import Any
 
+from allauth.core import context
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
-from config.login.devices import current_device, own_device
+from config.login.devices import device_of, own_device
 from config.login.refused import too_busy, too_many
 from shops.api import throttling
 from shops.api.concurrency import ConcurrencyLimit
@@ -25,7 +26,7 @@ def two_at_a_time(view: Callable[..., Any], *methods: str) -> Callable[..., Any]
 
     @wraps(view)
     def limited(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        with logins.hold(bool(current_device.get())) if request.method in methods else nullcontext():
+        with logins.hold(bool(device_of(request))) if request.method in methods else nullcontext():
             return view(request, *args, **kwargs)
 
     return limited
@@ -34,7 +35,7 @@ def two_at_a_time(view: Callable[..., Any], *methods: str) -> Callable[..., Any]
 def count_sender(request: HttpRequest, *, is_attempt: bool) -> None:
     """Count an attempt, or a page, of a known device, else of an address and its network; raise LoginRefusedError."""
     kind, times = ("login", 1) if is_attempt else ("login_page", OF_PAGES)
-    if device := current_device.get():
+    if device := device_of(request):
         return count(f"{kind}_device", device.id, OF_DEVICE * times)
     address = throttling.client_address(request)
     count(f"{kind}_address", address, OF_ADDRESS * times)
@@ -42,9 +43,9 @@ def count_sender(request: HttpRequest, *, is_attempt: bool) -> None:
     return None
 
 
-def count_user_name(username: str) -> None:
+def count_user_name(request: HttpRequest, username: str) -> None:
     """Count an attempt against a name, known or not, or its owner's own device; raise LoginRefusedError."""
-    if device_id := own_device(username):
+    if device_id := own_device(request, username):
         count("login_user_device", device_id, OF_DEVICE)
     else:
         count("login_user", username, OF_USER_NAME)
@@ -52,7 +53,7 @@ def count_user_name(username: str) -> None:
 
 def count_code(user: User) -> None:
     """Count a TOTP or recovery code, those on the user's own device apart; raise LoginRefusedError beyond the limit."""
-    count("login_code", f"{user.pk} {own_device(user.get_username())}", OF_CODES)
+    count("login_code", f"{user.pk} {own_device(context.request, user.get_username())}", OF_CODES)
 
 
 def count(group: str, key: str, limit: int) -> None:

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from config.login import factors
-from config.login.devices import recognised, remember
+from config.login.devices import remember
 from config.login.limits import count_sender
 from config.login.refused import LoginRefusedError
 from config.login.sessions import keep_or_end
@@ -35,16 +35,15 @@ class LoginRateLimit:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        with recognised(request):
-            if request.path_info in {LOGIN, *SIGN_ON}:
-                is_attempt = request.path_info == LOGIN and request.method == "POST"
-                try:
-                    count_sender(request, is_attempt=is_attempt)
-                except LoginRefusedError as refusal:
-                    return refusal.response
-            response = self.get_response(request)
-            remember(request, response)
-            return response
+        if request.path_info in {LOGIN, *SIGN_ON}:
+            is_attempt = request.path_info == LOGIN and request.method == "POST"
+            try:
+                count_sender(request, is_attempt=is_attempt)
+            except LoginRefusedError as refusal:
+                return refusal.response
+        response = self.get_response(request)
+        remember(request, response)
+        return response
 
 
 class StaffSession:
