@@ -1,19 +1,18 @@
 """The transitions of a label's state, as a table, and the one function that makes them."""
 
-import csv
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum, auto
 from functools import cache, partial
-from pathlib import Path
 from typing import Any, Final, assert_never
 
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 
+from carriers.data import rows_of
 from labels import metrics
 from labels.lifecycle import events, parcels
 from labels.lifecycle.notices import CUSTOMS_FORM_MISSING
@@ -82,8 +81,7 @@ GROUPS: Final = {"OPEN": OPEN, "IN_CANCELLATION": IN_CANCELLATION}
 
 def read() -> Iterator[tuple[Event, Transition]]:
     """Read the table; its sources are states, and groups of them."""
-    table = Path(__file__).with_name("transitions.csv").read_text("utf-8")
-    for row in csv.DictReader(table.splitlines()):
+    for row in rows_of("transitions.csv", __file__):
         words = row["sources"].split()
         sources = tuple(state for word in words for state in (GROUPS[word] if word in GROUPS else (S(word),)))
         flags = {name: bool(row[name]) for name in ("frees_key", "is_for_uncancelled", "is_for_undecided")}

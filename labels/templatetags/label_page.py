@@ -1,8 +1,6 @@
 """Formats a label for the staff's pages: its state, why it is not what was ordered, its recipient."""
 
-import csv
 from datetime import datetime
-from pathlib import Path
 from typing import Final
 
 from django import template
@@ -10,6 +8,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from carriers.data import rows_of
 from labels.lifecycle.notices import notice_of, worded
 from labels.lifecycle.outdated import facts_of
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel
@@ -18,8 +17,7 @@ from shops.personal_data import MASKED
 from shops.staff.display_texts import badge, number, short_name, time_tag
 
 # By state: its colour, of which orange waits for a person, and its meaning.
-TABLE: Final = Path(__file__).with_name("label_states.csv").read_text("utf-8")
-STATES: Final = {row["state"]: row for row in csv.DictReader(TABLE.splitlines())}
+STATES: Final = {row["state"]: row for row in rows_of("label_states.csv", __file__)}
 
 register = template.Library()
 register.filter("notice", notice_of)

@@ -1,9 +1,7 @@
 """Formats a parcel's values on the admin's pages: times, coloured statuses, pictures' addresses."""
 
-import csv
 import json
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Final
 
 from django import template
@@ -11,13 +9,13 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from carriers.data import rows_of
 from parcels.models import Parcel, TrackingStatus
 from parcels.tracking import events
 from shops.staff.display_texts import NOTHING, badge, short_name, time_tag
 
 # By status: its colour, and its name in the texts for shops in French.
-TABLE: Final = Path(__file__).with_name("statuses.csv").read_text("utf-8")
-STATUSES: Final = {row["status"]: row for row in csv.DictReader(TABLE.splitlines())}
+STATUSES: Final = {row["status"]: row for row in rows_of("statuses.csv", __file__)}
 # What `late_label` reads of a parcel.
 LATE_FIELDS: Final = ("estimated_delivery_date_window", "delivery_date", "is_withdrawn", "last_status")
 

@@ -1,15 +1,14 @@
 """Exports of a list: what it shows and an accountant needs, as CSV or XLSX, each on record."""
 
-import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils.translation import gettext
 
+from carriers.data import rows_of
 from shops.api.file_answers import FILE_HEADERS
 from shops.db.querysets import after
 from shops.personal_data import Part
@@ -56,8 +55,7 @@ CELLS: Final[dict[str, Callable[[Any], Cell]]] = {
 
 def read_columns(module: str, listed: str, /, **own: Callable[[Any], Cell]) -> tuple[Column, ...]:
     """Read a list's columns from `exports.csv` beside a module, which may have cells of its own."""
-    with Path(module).with_name("exports.csv").open(newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["list"] == listed]
+    rows = [row for row in rows_of("exports.csv", module) if row["list"] == listed]
     return tuple(Column(row["title"], row["field"], (CELLS | own)[row["cell"]]) for row in rows)
 
 
