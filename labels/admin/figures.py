@@ -37,7 +37,6 @@ labels_url = partial(list_url, "labels", "shippinglabel")
 
 
 def panels(request: HttpRequest) -> Iterator[Panel]:
-    """Make the panels of those who may see labels."""
     if may_view(request, "labels", "shippinglabel"):
         today = days.today()
         yield labels_a_day(today)
@@ -60,7 +59,7 @@ def labels_a_day(today: date) -> Chart:
     ]
     places = [date_format(day, "j N") for day in days]
     note = gettext("Bought, by the day of the order; labels cancelled since are among them.")
-    return Chart(gettext("Labels a day"), gettext("Day"), places, series, note, is_wide=True)
+    return Chart(gettext("Labels a day"), gettext("Day"), places, series, note)
 
 
 def failures_by_code(today: date) -> Chart:
@@ -112,7 +111,6 @@ def circuit_breakers(carrier: str) -> Figure:
 
 
 def rows(request: HttpRequest) -> Iterator[Row]:
-    """Make the rows of those who may see labels."""
     if may_view(request, "labels", "shippinglabel"):
         yield to_decide(request)
         yield refused()

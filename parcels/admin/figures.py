@@ -48,7 +48,6 @@ parcels_url = partial(list_url, "parcels", "parcel")
 
 
 def panels(request: HttpRequest) -> Iterator[Panel]:
-    """Make the panels of those who may see parcels."""
     if may_view(request, "parcels", "parcel"):
         days = last_days(today(), DAYS_SHOWN)
         carriers = list(TrackingFigure.objects.all())
@@ -124,7 +123,6 @@ def tracking_row(carrier: TrackingFigure, now: datetime | None) -> list[Figure]:
 
 
 def rows(request: HttpRequest) -> Iterator[Row]:
-    """Make the rows of those who may see parcels."""
     if not may_view(request, "parcels", "parcel"):
         return
     live, changed, first = Parcel.objects.live(), "last_status_updated_at", today() - timedelta(days=TROUBLE_DAYS)

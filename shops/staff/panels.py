@@ -49,7 +49,7 @@ class Tile:
     template: ClassVar = "shops/figures/tile.html"
     title: str
     figure: Figure
-    note: str = ""
+    note: str
     further: Sequence[Figure] = ()
 
 
@@ -59,7 +59,7 @@ class Table:
     title: str
     columns: Sequence[str]
     rows: Sequence[tuple[str, Sequence[Figure]]]
-    note: str = ""
+    note: str
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,8 @@ class Chart:
     heading: str
     places: Sequence[str]
     series: Sequence[Series]
-    note: str = ""
+    note: str
     is_horizontal: bool = False
-    is_wide: bool = False
 
     @property
     def height(self) -> int:
