@@ -27,7 +27,6 @@ from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.base import ModelAdmin
 from shops.staff.display_texts import column
-from shops.staff.unfold_classes import TextInput
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
     from django.contrib.auth.forms import UserChangeForm
@@ -59,20 +58,11 @@ def offered(field: Any) -> Any:
     return field
 
 
-class NewAccountForm(forms.ModelForm[User]):
-    """A new account, without a password."""
-
-    class Meta:
-        model = User
-        fields = ("username",)
-        field_classes = {"username": UsernameField}
-        widgets = {"username": TextInput}
-
-
 @admin.register(User)
 class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
     form = UserChangeForm[User]
-    add_form = NewAccountForm
+    # Without a password.
+    add_form = forms.modelform_factory(User, fields=("username",), field_classes={"username": UsernameField})
     add_fieldsets = ((None, {"fields": ("username",)}),)
     list_display = ("username", "email", "first_name", "last_name", "is_staff", "second_factor")
     actions = ("give_password_link", "reset_second_factor")

@@ -36,7 +36,11 @@ from shops.staff.spreadsheets import Cell
 ROWS_SHOWN: Final = 200
 SHOPS_OFFERED: Final = 1000
 GROUPS: Final = ("month", "shop", "shop__name", "carrier_code", "product_code")
-SUMS: Final = ("labels", "parcels", "grams", "cancelled_labels", "cancelled_parcels", "cancelled_grams")
+COUNTED: Final = ("labels", "parcels", "grams")
+# Of what was bought, and of it of what was cancelled.
+SUMS: Final = {f"sum_{name}": Sum(name, filter=Q(state__in=BOUGHT), default=0) for name in COUNTED} | {
+    f"sum_cancelled_{name}": Sum(name, filter=Q(state=LabelState.CANCELLED), default=0) for name in COUNTED
+}
 TITLES: Final = (
     *(gettext_lazy("Month"), gettext_lazy("Shop id"), gettext_lazy("Shop"), gettext_lazy("Carrier")),
     *(gettext_lazy("Product"), gettext_lazy("Labels bought"), gettext_lazy("Parcels"), gettext_lazy("Kilograms")),
@@ -94,17 +98,8 @@ def months_counted() -> list[date]:
     return months
 
 
-def sums() -> dict[str, Sum]:
-    """Sum what was bought, and of it what was cancelled."""
-    bought, cancelled = Q(state__in=BOUGHT), Q(state=LabelState.CANCELLED)
-    columns = ("labels", "parcels", "grams")
-    return {f"sum_{name}": Sum(name, filter=bought, default=0) for name in columns} | {
-        f"sum_cancelled_{name}": Sum(name, filter=cancelled, default=0) for name in columns
-    }
-
-
 def grouped(figures_shown: QuerySet[LabelFigure]) -> QuerySet[Any, Row]:
-    by_month = figures_shown.annotate(month=TruncMonth("day")).values(*GROUPS).annotate(**sums())
+    by_month = figures_shown.annotate(month=TruncMonth("day")).values(*GROUPS).annotate(**SUMS)
     rows: QuerySet[Any, Row] = by_month.filter(sum_labels__gt=0)
     return rows.order_by("month", "shop__name", "shop", "carrier_code", "product_code")
 
@@ -133,7 +128,7 @@ class FinanceAdmin(ReadOnly, ModelAdmin[LabelFigure]):
             "row_count": rows.count(),
             "rows_shown": ROWS_SHOWN,
             "moved": list(moved_rows(form, has_lists=may_view(request, "parcels", "parcel"))),
-            "total": figures_of(form.figures().aggregate(**sums())),
+            "total": figures_of(form.figures().aggregate(**SUMS)),
             "query": f"?{request.GET.urlencode()}" if request.GET else "",
             **age_of(figures.LABELS),
         }
@@ -176,8 +171,7 @@ def figures_of(row: Row, links: Mapping[str, str] = {}) -> list[tuple[str, Figur
 
 def cells(rows: Iterable[Row]) -> Iterator[Sequence[Cell]]:
     for row in rows:
-        weighed = {name: kilograms(row[f"sum_{name}"]) for name in SUMS if name.endswith("grams")}
-        counts = (weighed.get(name, row[f"sum_{name}"]) for name in SUMS)
+        counts = (kilograms(row[name]) if name.endswith("grams") else row[name] for name in SUMS)
         yield [f"{row['month']:%Y-%m}", *(row[name] for name in GROUPS[1:]), *counts]
 
 

@@ -155,27 +155,20 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
     def adopt(self, request: StaffRequest, label: ShippingLabel) -> HttpResponse | None:
         """Ask for the parcels' numbers and PDF, and adopt them."""
         form = AdoptForm(request.POST or None, request.FILES or None, label=label)
-        if not form.is_valid():
-            return self.adopt_page(request, label, form)
-        try:
-            adopted = decisions.adopt(
-                label=label,
-                tracking_numbers=form.tracking_numbers,
-                pdf=form.cleaned_data["pdf"],
-                decided_by=request.user,
-            )
-        except decisions.NoPdfError as error:
-            text = gettext("{error} Upload it instead, from the carrier's own portal.")
-            form.add_error("pdf", text.format(error=error))
-            return self.adopt_page(request, label, form)
-        if adopted.state == LabelState.GENERATED:
-            messages.success(request, gettext("Adopted. The shop can retrieve the label now."))
-        else:
-            text = gettext("Adopted. The PDF waits for the storage; the shop can retrieve the label then.")
-            messages.warning(request, text)
-        return None
-
-    def adopt_page(self, request: HttpRequest, label: ShippingLabel, form: AdoptForm) -> HttpResponse:
+        if form.is_valid():
+            numbers, pdf = form.tracking_numbers, form.cleaned_data["pdf"]
+            try:
+                adopted = decisions.adopt(label=label, tracking_numbers=numbers, pdf=pdf, decided_by=request.user)
+            except decisions.NoPdfError as error:
+                text = gettext("{error} Upload it instead, from the carrier's own portal.")
+                form.add_error("pdf", text.format(error=error))
+            else:
+                if adopted.state == LabelState.GENERATED:
+                    messages.success(request, gettext("Adopted. The shop can retrieve the label now."))
+                else:
+                    text = gettext("Adopted. The PDF waits for the storage; the shop can retrieve the label then.")
+                    messages.warning(request, text)
+                return None
         return self.question(request, label, "labels/adopt.html", gettext("Adopt the carrier's parcels"), form=form)
 
     def ask_if_not_made(self, request: HttpRequest, label: ShippingLabel) -> HttpResponse:
@@ -231,7 +224,6 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
 
     @admin.display(description=gettext_lazy("recipient"))
     def to(self, label: Any) -> str:
-        """Show the recipient's name and town."""
         return (
             ", ".join(filter(None, [recipient_name(label), label.recipient["city"], label.recipient["countryCode"]]))
             or NOTHING

@@ -38,12 +38,6 @@ class ProductsWidget(forms.Widget):
             for product in data.getlist(name)
         }
 
-    def value_omitted_from_data(self, data: Any, files: Any, name: str) -> bool:
-        return False  # none ticked sends nothing
-
-    def use_required_attribute(self, initial: Any) -> bool:
-        return False
-
 
 class ProductsField(forms.Field):
     """A contract's products, as typed; the form checks them with its carrier."""

@@ -5,45 +5,30 @@ from typing import Any, Final
 
 from django.apps import apps
 from django.core.exceptions import FieldDoesNotExist
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
 
 from shops.staff.audit.models import AuditEntry
 from shops.staff.display_texts import NOTHING, words
 
-# Details that are shown by another name than the one that they are stored under.
+# Names of details, and kinds of searches: those shown as they are stored, and those by another name.
 FACTS: Final[Mapping[str, str]] = {
-    "of": gettext_noop("list"),
-    "list": gettext_noop("list"),
-    "shown": gettext_noop("shown"),
-    "hits": gettext_noop("found"),
-    "kind": gettext_noop("kind"),
-    "by": gettext_noop("by"),
-    "format": gettext_noop("file"),
-    "file": gettext_noop("file"),
-    "filters": gettext_noop("filters"),
-    "rows": gettext_noop("rows"),
-    "is_complete": gettext_noop("complete"),
-    "begun": gettext_noop("begun by the entry"),
-    "reason": gettext_noop("reason"),
-    "name": gettext_noop("name"),
-    "number": gettext_noop("number"),
-    "count": gettext_noop("count"),
-    "kept_days": gettext_noop("days kept"),
-    "parcels": gettext_noop("parcels"),
-    "labels": gettext_noop("labels"),
+    **{name: name for name in (_("list"), _("shown"), _("kind"), _("by"), _("file"), _("filters"), _("rows"))},
+    **{name: name for name in (_("reason"), _("name"), _("number"), _("count"), _("parcels"), _("labels"), _("asked"))},
+    "of": _("list"),
+    "hits": _("found"),
+    "format": _("file"),
+    "is_complete": _("complete"),
+    "begun": _("begun by the entry"),
+    "kept_days": _("days kept"),
     "pdfs": "PDF",
-    "asked": gettext_noop("asked"),
-    "printed_with": gettext_noop("printed with"),
+    "printed_with": _("printed with"),
 }
 KINDS: Final[Mapping[str, str]] = {
-    "text": gettext_noop("text"),
-    "token": gettext_noop("access token"),
-    "list": gettext_noop("list"),
-    "number": gettext_noop("number"),
-    "recipient": gettext_noop("recipient"),
-    "customer": gettext_noop("customer"),
+    **{name: name for name in (_("text"), _("list"), _("number"), _("recipient"), _("customer"))},
+    "token": _("access token"),
 }
-LISTS: Final[Mapping[str, str]] = {"parcels.list": gettext_noop("Lists of numbers")}
+LISTS: Final[Mapping[str, str]] = {"parcels.list": _("Lists of numbers")}
 
 
 def kind(object_type: str, *, is_list: bool = False) -> str:
