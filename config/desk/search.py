@@ -100,7 +100,6 @@ class Search:
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of text that were looked for."""
         return [*NUMBER_KINDS, *(RecipientSearch(self.text).kinds if self.is_personal else ())]
 
     @property

@@ -132,7 +132,6 @@ def next_steps(labels: Iterable[ShippingLabel]) -> list[NextStep]:
 
 
 def next_step(label: ShippingLabel, *, has_contract: bool) -> NextStep:
-    """Look at one label."""
     carrier, now = label.carrier_code, clock.now()
     if label.state in OVER:
         return afterwards(label)

@@ -116,7 +116,6 @@ class CarrierContractAdmin(OfShopAdmin[CarrierContract]):
 
     @admin.display(description=gettext_lazy("tracking"))
     def tracking(self, contract: CarrierContract) -> str:
-        """Return whether the carrier's tracking service refuses the credentials."""
         if not contract.is_tracking_refused:
             return NOTHING
         text = gettext("Stopped: the carrier has refused the credentials ({at}). It goes on when they are replaced.")
