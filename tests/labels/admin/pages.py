@@ -35,7 +35,10 @@ def listed(staff: Client, **query: Any) -> list[str]:
 
 
 def decide(staff: Client, label: ShippingLabel, decision: str, **data: Any) -> Response:
-    return staff.post(f"{LABELS}{label.id}/{decision}/", data, follow=True)
+    """Send a decision about a label, which is as it is stored afterwards."""
+    answer = staff.post(f"{LABELS}{label.id}/{decision}/", data, follow=True)
+    label.refresh_from_db()
+    return answer
 
 
 def download(url: str) -> bytes:

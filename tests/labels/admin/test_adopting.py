@@ -59,7 +59,6 @@ def test_parcels_that_were_made_are_adopted_with_the_pdf_from_the_carrier(
     assert len(numbers) == 2
     typed = {"number_1": f" {numbers[0][:4]} {numbers[0][4:].lower()}", "number_2": numbers[1]}
     assert "Adopted. The shop can retrieve the label now." in decide(staff, label, "adopt", **typed).text
-    label.refresh_from_db()
     assert (label.state, label.tracking_numbers, label.pdf) == ("label_generated", numbers, None)
     assert (label.decided_by, label.error_code, label.error_message) == ("ada", "", "")
     assert label.decided_at
@@ -81,7 +80,6 @@ def test_without_its_pdf_a_reservation_is_not_adopted(sandbox: Sandbox, staff: C
     answer = decide(staff, label, "adopt", number_1="XU000000000FR")
     assert "alpha gave no PDF." in answer.text
     assert "Upload it instead" in answer.text
-    label.refresh_from_db()
     assert (label.state, label.tracking_numbers, label.decided_by) == ("unknown", numbers_of(sandbox, label), "")
     assert not label.is_leased
     assert "Adopted." in decide(staff, label, "adopt", number_1="XU000000000FR", pdf=upload(pdf_file())).text
@@ -110,7 +108,6 @@ def test_a_parcel_that_is_cancelled_is_not_adopted(staff: Client, shop: Shop) ->
     assert "Cancelled at the carrier: 6A1111." in page_of(staff, label)
     answer = decide(staff, label, "adopt", number_1="6A1111", pdf=upload(pdf_file()))
     assert "6A1111 is cancelled at the carrier." in answer.text
-    label.refresh_from_db()
     assert label.state == "unknown"
 
 
@@ -126,7 +123,6 @@ def test_a_parcel_that_is_cancelled_once_the_form_was_read_is_not_adopted(
     during(monkeypatch, decisions, "adopt", before=cancel)
     answer = decide(staff, label, "adopt", number_1="6A1111", pdf=upload(pdf_file()))
     assert "Nothing was changed: the label was settled meanwhile" in answer.text
-    label.refresh_from_db()
     assert (label.state, label.decided_by, label.is_leased) == ("unknown", "", False)
 
 
@@ -145,7 +141,6 @@ def test_on_a_contract_that_is_gone_or_locked_the_carrier_is_not_asked(
     (number,) = numbers_of(sandbox, label)
     change(CarrierContract.objects)
     assert said in decide(staff, label, "adopt", number_1=number).text
-    label.refresh_from_db()
     assert (label.state, label.decided_by, label.is_leased) == ("unknown", "", False)
 
 
@@ -197,7 +192,6 @@ def test_what_cannot_be_right_is_not_adopted(staff: Client, shop: Shop, data: di
     files = {} if pdf is None else {"pdf": upload(pdf)}
     answer = decide(staff, label, "adopt", **{**data, "pdf": ""} | files)
     assert error in answer.text
-    label.refresh_from_db()
     assert (label.state, label.decided_by) == ("unknown", "")
 
 
@@ -249,7 +243,6 @@ def test_an_adopted_pdf_waits_when_the_database_fails_in_the_end(
         said = decide(staff, label, "adopt", number_1="6A1111", pdf=upload(pdf_file())).text
     assert "The PDF waits" in said
     assert "can retrieve the label now" not in said
-    label.refresh_from_db()
     assert label.state == "received"
 
 
@@ -260,7 +253,6 @@ def test_a_part_of_what_was_ordered_is_adopted_and_told(sandbox: Sandbox, staff:
     label = ShippingLabel.objects.get()
     (number,) = numbers_of(sandbox, label)
     assert "Adopted. The shop can retrieve the label now." in decide(staff, label, "adopt", number_1=number).text
-    label.refresh_from_db()
     assert (label.tracking_numbers, label.weights_kg) == ([number], ["1"])
     assert label.warnings == ["Not made: parcel 2 (2 kg), parcel 3 (3 kg). The label is for the other parcels."]
     replayed = post(buyer, body, key="k").json()
@@ -276,7 +268,6 @@ def test_an_adopted_parcels_missing_customs_form_is_told_to_the_shop_and_the_sta
     post(buyer, order(LINKED, parcels=parcels), key="k")
     label = ShippingLabel.objects.get()
     decide(staff, label, "adopt", number_1=label.tracking_number)
-    label.refresh_from_db()
     left_out = "Not made: parcel 2 (2 kg). The label is for the other parcels."
     assert label.warnings == [CUSTOMS_FORM_MISSING, left_out]
     assert label.staff_notice == CUSTOMS_FORM_MISSING
@@ -290,7 +281,6 @@ def test_of_adopted_parcels_that_without_a_customs_form_is_named(staff: Client, 
     label = ShippingLabel.objects.get()
     first, second = label.tracking_numbers
     decide(staff, label, "adopt", number_1=first, number_2=second)
-    label.refresh_from_db()
     assert label.warnings[0].startswith("The customs form of parcel 2 (2 kg) did not come")
     assert label.staff_notice == CUSTOMS_FORM_MISSING
 
@@ -368,7 +358,6 @@ def adopted(sandbox: Sandbox, staff: Client, buyer: Caller) -> Adopted:
     label = bought_unknown(buyer, "alpha", "FAULT NOLABEL", parcels=2)
     kept, left = numbers_of(sandbox, label)
     decide(staff, label, "adopt", number_1=kept, pdf=upload(pdf_file()))
-    label.refresh_from_db()
     assert (label.state, label.tracking_numbers, label.surplus_numbers) == ("label_generated", [kept], [left])
     return Adopted(label, left, buyer, sandbox)
 
@@ -394,7 +383,6 @@ def test_a_label_of_which_only_the_rest_is_cancelled_stays_bought(adopted: Adopt
     assert adopted.cancel("2") == 200
     assert 'value="kept"' in page_of(staff, adopted.label)
     assert "Kept." in decide(staff, adopted.label, "cancelled", outcome="kept").text
-    adopted.label.refresh_from_db()
     assert adopted.label.state == "label_generated"
 
 

@@ -102,7 +102,6 @@ def test_a_cancellation_that_did_not_succeed_is_listed_with_its_numbers(staff: C
 def test_a_person_decides_it(outcome: str, state: str, said: str, staff: Client, shop: Shop) -> None:
     label = waiting(shop)
     assert said in decide(staff, label, "cancelled", outcome=outcome).text
-    label.refresh_from_db()
     assert (label.state, label.decided_by) == (state, "ada")
     assert changes()[0].object_id == label.id
     assert "Nothing was changed" in decide(staff, label, "cancelled", outcome=outcome).text
@@ -147,7 +146,6 @@ def test_a_label_of_which_all_parcels_are_cancelled_is_not_kept(staff: Client, s
     label = waiting(shop, cancelled_numbers=["XU1", "XU2"])
     assert 'value="kept"' not in page_of(staff, label)
     assert "no parcel is left to keep" in decide(staff, label, "cancelled", outcome="kept").text
-    label.refresh_from_db()
     assert label.state == LabelState.CANCELLING
 
 
@@ -155,7 +153,6 @@ def test_nobody_decides_while_a_process_cancels(staff: Client, shop: Shop) -> No
     label = waiting(shop, leased_until=lease())
     assert "A process is working on it" in page_of(staff, label)
     assert "Nothing was changed" in decide(staff, label, "cancelled", outcome="cancelled").text
-    label.refresh_from_db()
     assert label.state == LabelState.CANCELLING
 
 

@@ -39,7 +39,6 @@ def test_marked_as_not_made_the_same_key_buys_again(staff: Client, buyer: Caller
     label = bought_unknown(buyer, "beta", "FAULT HTML502")
     assert buy(buyer, "beta", reference="FAULT HTML502").json()["code"] == "BETA_OUTCOME_UNKNOWN"
     assert "Marked as not made" in decide(staff, label, "not-made").text
-    label.refresh_from_db()
     assert (label.state, label.idempotency_key, label.decided_by) == ("failed", None, "ada")
     assert label.decided_at
     assert (label.error_code, label.finished_at) == ("BETA_UNAVAILABLE", label.finished_at)
@@ -73,7 +72,6 @@ def test_by_a_page_that_was_read_before_its_parcels_were_found_it_is_not_marked_
     label.refresh_from_db()
     assert label.state == "unknown"
     decide(staff, label, "not-made", seen=seen(page_of(staff, label, "not-made")))
-    label.refresh_from_db()
     assert label.state == "failed"
 
 
@@ -108,7 +106,6 @@ def test_what_is_over_is_not_decided(staff: Client, shop: Shop, state: str) -> N
     for decision, data in {"not-made": {}, "adopt": {"number_1": "6A2222", "pdf": upload(pdf_file())}}.items():
         assert "nothing left to decide" in page_of(staff, label, decision)
         assert "Nothing was changed" in decide(staff, label, decision, **data).text
-    label.refresh_from_db()
     assert (label.state, label.idempotency_key, label.tracking_numbers) == (state, "key-1", ["6A1111"])
     assert changes() == []
 

@@ -165,7 +165,6 @@ def test_asking_now_settles_what_the_carrier_knows(sandbox: Sandbox, staff: Clie
     answer = decide(staff, label, "ask")
     assert answer.redirect_chain[0][0] == TO_DECIDE
     assert "It is now: Label generated." in answer.text
-    label.refresh_from_db()
     assert (label.state, len(sandbox.made(label.id))) == (LabelState.GENERATED, 1)
     entry = AuditEntry.objects.get(action=Action.CHANGED)
     assert (entry.object_id, entry.changes) == (label.id, {"state": ["unknown", "label_generated"]})
@@ -189,7 +188,6 @@ def test_asking_now_keeps_what_came_for_a_storage_that_is_full(
 def test_asking_now_leaves_open_what_the_carrier_does_not_know(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
     label = bought_unknown(buyer, "alpha", "FAULT HTML502")
     assert "it is as open as before" in decide(staff, label, "ask").text
-    label.refresh_from_db()
     assert label.state == LabelState.UNKNOWN
     assert label.ask_again_at
     assert label.ask_again_at > timezone.now() + ASK_AGAIN_AFTER / 2
@@ -208,7 +206,6 @@ def test_a_label_that_the_carrier_cannot_be_asked_about_stays_as_it_was(
         assert "The storage can&#x27;t be reached, and may hold the label." in decide(staff, label, "ask").text
     CarrierContract.objects.all().delete()
     assert "The shop has no alpha contract any more" in decide(staff, label, "ask").text
-    label.refresh_from_db()
     assert (label.state, label.is_leased) == (LabelState.UNKNOWN, False)
     assert not AuditEntry.objects.filter(action=Action.CHANGED).exists()
 
