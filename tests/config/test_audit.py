@@ -1,7 +1,5 @@
 """The audit log: what staff and operators do is on record, and read by few."""
 
-import csv
-import io
 import json
 import re
 from collections.abc import Callable
@@ -27,7 +25,7 @@ from tests.labels.factories import LabelFactory
 from tests.labels.orders import RECIPIENT
 from tests.shops.commands import call
 from tests.support.api import Caller, client
-from tests.support.desk import member, parcel_of_somebody, rows, undrawn
+from tests.support.desk import csv_rows, member, parcel_of_somebody, rows, undrawn
 from tests.support.factories import AccessTokenFactory, ShopFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database, pytest.mark.usefixtures("no_sidebar")]
@@ -188,8 +186,7 @@ def test_the_logs_export_has_what_was_seen_and_changed() -> None:
     member("Support").get(PARCELS)
     shop = ShopFactory(name="Before")
     member("Operations").post(f"/admin/shops/shop/{shop.id}/change/", AFTER)
-    answer = member("Accounts").get(f"{AUDIT}export.csv")
-    lines = list(csv.DictReader(io.StringIO(answer.getvalue().decode("utf-8-sig"))))
+    lines = csv_rows(member("Accounts").get(f"{AUDIT}export.csv"))
     seen = next(line for line in lines if line["Action"] == "listed")
     assert json.loads(seen["Details"]) == {"of": "parcels.parcel", "shown": ["P1"]}
     changed = next(line for line in lines if line["Object"] == shop.id)

@@ -1,6 +1,5 @@
 """Exports of lists: their rows and columns, formulas, masks, sizes, and the audit log."""
 
-import csv
 import io
 import zipfile
 from collections.abc import Iterator
@@ -19,7 +18,8 @@ from shops.staff.audit.models import Action, AuditEntry, Channel
 from shops.staff.audit.recording import Actor, acting
 from shops.staff.days import zone
 from tests.labels.factories import LabelFactory
-from tests.support.api import Response, logged_in
+from tests.support.api import logged_in
+from tests.support.desk import csv_rows, sent
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_sidebar")]
@@ -30,16 +30,6 @@ ENGLISH = spreadsheets.Reader(ZoneInfo("Europe/Paris"), ".")
 FRENCH = ENGLISH._replace(decimal=",")
 WHEN = datetime(2026, 3, 29, 22, 30, tzinfo=UTC)  # 00:30 of the next day in Paris
 SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
-
-
-def sent(response: Any) -> bytes:
-    assert response.status_code == 200
-    return b"".join(response.streaming_content)
-
-
-def csv_rows(response: Response) -> list[dict[str, str]]:
-    text = sent(response).decode("utf-8-sig")
-    return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
 def sheets(file: bytes) -> list[list[list[tuple[str, str]]]]:

@@ -1,5 +1,7 @@
 """All routes of the admin, with a row for each page, and members of the staff in each role."""
 
+import csv
+import io
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -71,6 +73,17 @@ def listed(browser: Client, link: str) -> int:
 def seen(page: str) -> list[str]:
     """Find the digests that a page's forms send of what it showed: of a label, or of the values of a form."""
     return re.findall(r'name="seen" value="(\w+)"', page)
+
+
+def sent(answer: Any) -> bytes:
+    """The file that a page sends."""
+    assert answer.status_code == 200
+    content: bytes = answer.getvalue()
+    return content
+
+
+def csv_rows(answer: Any) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(sent(answer).decode("utf-8-sig"), newline="")))
 
 
 def rows() -> dict[str, models.Model]:

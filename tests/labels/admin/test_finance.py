@@ -1,7 +1,5 @@
 """The figures for finance: by month, shop, carrier and product, equal to the labels' lists and to the files."""
 
-import csv
-import io
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -19,6 +17,7 @@ from shops.staff.audit.models import AuditEntry
 from tests.labels.factories import LabelFactory
 from tests.support.api import logged_in, query_count
 from tests.support.cases import in_one_test
+from tests.support.desk import csv_rows
 from tests.support.factories import ShopFactory, import_parcel
 
 pytestmark = pytest.mark.usefixtures("no_sidebar")
@@ -117,8 +116,7 @@ def test_the_file_has_all_rows_with_what_was_cancelled(
     page = staff.get(FINANCE + MARCH)
     assert len(page.context["rows"]) == 1
     assert "The first 1 rows are shown" in page.text
-    content: Any = staff.get(f"{FINANCE}export.csv{MARCH}").streaming_content  # type: ignore[attr-defined]
-    rows = list(csv.DictReader(io.StringIO(b"".join(content).decode("utf-8-sig"))))
+    rows = csv_rows(staff.get(f"{FINANCE}export.csv{MARCH}"))
     assert len(rows) == 3
     assert rows[1] == {
         "Month": "2026-03",

@@ -1,7 +1,5 @@
 """Deposit slips for selected labels: one for each contract, kept as files, never lost."""
 
-import csv
-import io
 from collections.abc import Sequence
 from pkgutil import resolve_name
 from typing import Any
@@ -27,7 +25,7 @@ from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.gates import during
 from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller, Response, caller, logged_in, query_count
-from tests.support.desk import FRENCH
+from tests.support.desk import FRENCH, csv_rows
 from tests.support.factories import ShopFactory
 
 SLIPS = "/admin/labels/depositslip/"
@@ -281,8 +279,7 @@ def test_the_file_of_slips_has_the_number_the_parcels_and_why_there_is_none(buye
     facts = {"shop": ShopFactory(), "carrier_code": "beta", "label_ids": [], "asked_by": "ada"}
     DepositSlip.objects.create(**facts, number="S1", tracking_numbers=["6A1", "6A2"])
     DepositSlip.objects.create(**facts, tracking_numbers=[], refusal="no such parcel")
-    sheet = packer.get(f"{SLIPS}export.csv").getvalue().decode("utf-8-sig")
-    rows = {row["Number"]: row for row in csv.DictReader(io.StringIO(sheet))}
+    rows = {row["Number"]: row for row in csv_rows(packer.get(f"{SLIPS}export.csv"))}
     assert (rows["S1"]["Parcels"], rows["S1"]["Tracking numbers"], rows["S1"]["Reason"]) == ("2", "6A1 6A2", "")
     assert rows[""]["Reason"] == "no such parcel"
 
