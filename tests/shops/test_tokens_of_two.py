@@ -9,7 +9,7 @@ from django.test import Client
 from shops.models import AccessToken, Shop
 from shops.staff.pages import page_of
 from tests.support.api import Caller, Response
-from tests.support.desk import member
+from tests.support.desk import act, member
 
 pytestmark = pytest.mark.django_db
 TOKENS = "/admin/shops/accesstoken/"
@@ -18,10 +18,6 @@ TOKEN = re.compile(r"pts_\w{36}")
 
 def add(browser: Client, shop: Shop) -> Response:
     return browser.post(f"{TOKENS}add/", {"shop": shop.id, "name": "checkout"}, follow=True)
-
-
-def give(browser: Client, token: AccessToken) -> Response:
-    return browser.post(TOKENS, {"action": "give", "_selected_action": [token.pk]}, follow=True)
 
 
 def another(role: str) -> Client:
@@ -36,7 +32,7 @@ def test_who_sees_no_customers_asks_for_a_token_and_a_colleague_gives_it(shop: S
     assert not TOKEN.findall(add(asker, shop).text)
     token = AccessToken.objects.get()
     assert (token.is_valid, token.asked_by, token.last_four) == (False, "operations", "")
-    refused = give(asker, token)
+    refused = act(asker, "give", token)
     assert "a colleague gives it" in refused.text
     assert not TOKEN.findall(refused.text)
     assert "asked for" in asker.get(TOKENS).text
@@ -44,11 +40,11 @@ def test_who_sees_no_customers_asks_for_a_token_and_a_colleague_gives_it(shop: S
     giver = another("Operations")
     AccessToken.objects.update(asked_by="operations 1")
     assert 'value="give"' in giver.get(page_of(token)).text
-    (text, *_) = TOKEN.findall(give(giver, token).text)
+    (text, *_) = TOKEN.findall(act(giver, "give", token).text)
     assert Caller(shop, text).search(email="zoe@example.com").status_code == 200
     token.refresh_from_db()
     assert (token.is_valid, token.last_four) == (True, text[-4:])
-    assert not TOKEN.findall(give(another("Operations"), token).text)  # it is given once
+    assert not TOKEN.findall(act(another("Operations"), "give", token).text)  # it is given once
 
 
 def test_of_two_colleagues_who_give_it_at_once_one_is_shown_its_text(
@@ -57,7 +53,7 @@ def test_of_two_colleagues_who_give_it_at_once_one_is_shown_its_text(
     add(member("Operations"), shop)
     token, faster, give_it = AccessToken.objects.get(), AccessToken.objects.get(), AccessToken.give
     monkeypatch.setattr(AccessToken, "give", lambda each: (give_it(faster), give_it(each))[1])
-    answer = give(member("root"), token)
+    answer = act(member("root"), "give", token)
     assert not TOKEN.findall(answer.text)
     assert "A colleague was faster." in answer.text
 
@@ -70,9 +66,9 @@ def test_who_sees_customers_anyway_makes_a_token_alone(shop: Shop) -> None:
 def test_a_token_that_was_asked_for_and_revoked_is_never_given(shop: Shop) -> None:
     add(member("Operations"), shop)
     AccessToken.objects.all().revoke()
-    assert not TOKEN.findall(give(member("root"), AccessToken.objects.get()).text)
+    assert not TOKEN.findall(act(member("root"), "give", AccessToken.objects.get()).text)
 
 
 def test_support_gives_none_as_it_may_change_none(shop: Shop) -> None:
     add(member("Operations"), shop)
-    assert not TOKEN.findall(give(member("Support"), AccessToken.objects.get()).text)
+    assert not TOKEN.findall(act(member("Support"), "give", AccessToken.objects.get()).text)

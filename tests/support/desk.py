@@ -28,7 +28,7 @@ from shops.staff.taking import QueueRow
 from shops.webhooks import endpoints, signing
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.labels.factories import ContractFactory, LabelFactory
-from tests.support.api import client, note_second_factor
+from tests.support.api import Response, client, note_second_factor
 from tests.support.canaries import canary, phone
 from tests.support.factories import (
     AccessTokenFactory,
@@ -68,6 +68,13 @@ def listed(browser: Client, link: str) -> int:
     """Count the rows of a list, or of the page of labels to decide."""
     context = undrawn(browser, link)
     return int(context["cl"].result_count if "cl" in context else len([*context["waiting"], *context["noticed"]]))
+
+
+def act(browser: Client, action: str, *chosen: models.Model, **fields: str) -> Response:
+    """Do an action on rows of their list, which asks first unless `is_confirmed` is a field."""
+    page = reverse(f"admin:{chosen[0]._meta.label_lower.replace('.', '_')}_changelist")
+    selected = {"action": action, "_selected_action": [row.pk for row in chosen]}
+    return browser.post(page, selected | fields, follow=True)
 
 
 def seen(page: str) -> list[str]:

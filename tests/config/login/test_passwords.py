@@ -14,7 +14,7 @@ from shops.staff.audit.models import Action, AuditEntry, Channel
 from shops.staff.audit.recording import Actor, acting, record
 from tests.config.login.staff import LOGIN, Staff, give_password
 from tests.support.api import Clock, Response, client
-from tests.support.desk import member
+from tests.support.desk import act, member
 
 pytestmark = pytest.mark.django_db
 USERS = "/admin/auth/user/"
@@ -26,10 +26,6 @@ def clerks() -> tuple[Client, Client]:
     first = member("Accounts")
     User.objects.filter(username="accounts").update(username="carol")
     return first, member("Accounts")
-
-
-def act(browser: Client, action: str, *users: User) -> Response:
-    return browser.post(USERS, {"action": action, "_selected_action": [user.pk for user in users]}, follow=True)
 
 
 def link_in(answer: Response) -> str:

@@ -25,9 +25,9 @@ from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.gates import during
 from tests.labels.orders import PRODUCT, order, post
-from tests.support.api import Caller, Response, logged_in
+from tests.support.api import Caller, logged_in
 from tests.support.audit import changes, note
-from tests.support.desk import seen
+from tests.support.desk import act, seen
 from tests.support.factories import ShopFactory
 from tests.support.paths import SHIPMENTS
 from tests.support.threads import in_threads
@@ -202,11 +202,6 @@ def test_a_decision_need_not_wait_where_nobody_is_at_work(
 
 
 # Selected labels
-
-
-def act(staff: Client, action: str, *labels: ShippingLabel, **data: str) -> Response:
-    selected = {"action": action, "_selected_action": [each.id for each in labels]}
-    return staff.post(LABELS, selected | data, follow=True)
 
 
 def states(*labels: ShippingLabel) -> list[str]:

@@ -17,6 +17,7 @@ from shops.staff.audit.models import AuditEntry
 from tests.labels.admin.pages import LABELS, pdf_file
 from tests.labels.factories import LabelFactory
 from tests.support.api import Response, logged_in
+from tests.support.desk import act
 
 
 @pytest.fixture
@@ -31,8 +32,7 @@ def label(shop: Shop, order_id: str, pages: int = 1) -> ShippingLabel:
 
 
 def print_selected(staff: Client, labels: list[ShippingLabel], **data: str) -> Response:
-    selected = {"action": "print_selected", "_selected_action": [each.id for each in labels]}
-    return staff.post(LABELS, selected | data, follow=True)
+    return act(staff, "print_selected", *labels, **data)
 
 
 def drawings(answer: Response) -> list[str]:

@@ -19,13 +19,12 @@ from labels.slips import making
 from shops.staff.audit.models import AuditEntry
 from shops.staff.audit.recording import customer_digests
 from shops.staff.pages import page_of as page_address
-from tests.labels.admin.pages import LABELS
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.gates import during
 from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller, Response, caller, logged_in, query_count
-from tests.support.desk import FRENCH, csv_rows
+from tests.support.desk import FRENCH, act, csv_rows
 from tests.support.factories import ShopFactory
 
 SLIPS = "/admin/labels/depositslip/"
@@ -44,8 +43,7 @@ def bought(caller: Caller, carrier: str = "beta") -> ShippingLabel:
 
 
 def ask(staff: Client, *labels: ShippingLabel, **data: str) -> Response:
-    selected = {"action": "make_slip", "_selected_action": [each.id for each in labels]}
-    return staff.post(LABELS, selected | data, follow=True)
+    return act(staff, "make_slip", *labels, **data)
 
 
 def slips() -> Sequence[DepositSlip]:

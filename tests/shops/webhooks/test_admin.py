@@ -17,6 +17,7 @@ from shops.webhooks.delivering import deliver_due
 from shops.webhooks.endpoints import MAX_ENDPOINTS
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.shops.webhooks.receivers import Receiver, secret_of, tell_label
+from tests.support import desk
 from tests.support.api import logged_in, query_count
 from tests.support.audit import note
 from tests.support.desk import FRENCH
@@ -30,9 +31,7 @@ DELIVERIES = "/admin/shops/webhookdelivery/"
 
 
 def act(staff: Client, action: str, *chosen: WebhookEndpoint | WebhookDelivery, **fields: str) -> str:
-    page = DELIVERIES if isinstance(chosen[0], WebhookDelivery) else ENDPOINTS
-    data = {"action": action, "_selected_action": [each.pk for each in chosen], **fields}
-    return staff.post(page, data, follow=True).text
+    return desk.act(staff, action, *chosen, **fields).text
 
 
 def test_a_new_endpoint_shows_its_secret_in_the_answer_that_makes_it_and_nowhere_else(
