@@ -14,8 +14,8 @@ from labels.models import LabelState, ShippingLabel
 from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.templatetags.parcel_page import LATE_FIELDS, late_label, moment
 from parcels.tracking.events import milliseconds
+from shops.db.bulk import chunks
 from shops.staff import days
-from shops.staff.spreadsheets import chunks
 
 BATCH: Final = 1000
 SEARCHED_AT_ONCE: Final = 50  # numbers that no parcel has are looked for in labels

@@ -17,7 +17,7 @@ from labels.ids import LABEL_ID, id_time
 from labels.models import ShippingLabel
 from labels.pdfs import storage
 from shops.contracts.encryption import UnreadableSecretError, decrypt, encrypt
-from shops.db.bulk import BATCH_SIZE
+from shops.db.bulk import BATCH_SIZE, chunks
 
 ROOT: Final = "receipts"
 TIMEOUT_S: Final = 3.0  # an order waits no longer for a storage that is silent
@@ -76,8 +76,8 @@ def read_since(moment: datetime) -> Iterator[tuple[str, ShippingLabel | None]]:
             return label_id, None
 
     with ThreadPoolExecutor(READERS) as pool:
-        for start in range(0, len(label_ids), BATCH_SIZE):
-            yield from pool.map(read_one, label_ids[start : start + BATCH_SIZE])
+        for some in chunks(label_ids, BATCH_SIZE):
+            yield from pool.map(read_one, some)
 
 
 def remove_old(before: datetime) -> dict[str, datetime]:

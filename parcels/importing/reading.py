@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
 from typing import IO, Any
 
 import orjson
@@ -22,7 +21,7 @@ from parcels.tracking.shop_report import merge_with_stored
 from shops.api.compiled import RefusedError, compile_field
 from shops.api.field_faults import describe_faults
 from shops.db import clock
-from shops.db.bulk import instance
+from shops.db.bulk import chunks, instance
 
 BATCH_SIZE = 1000
 MAX_LINE_BYTES = 4 * 1024 * 1024
@@ -67,10 +66,9 @@ class ParcelImport:
 
         Raise NothingImportedError after the last line if the run is strict and a line was bad.
         """
-        parcels = self.valid_parcels(lines)
         with transaction.atomic(), without_collector():
             lock_imports(self.shop_id)
-            while batch := list(islice(parcels, BATCH_SIZE)):
+            for batch in chunks(self.valid_parcels(lines), BATCH_SIZE):
                 self.import_batch(batch)
                 reset_queries()  # with DEBUG on, Django keeps every statement, so the whole file
                 gc.collect(1)  # what the batch's queries left

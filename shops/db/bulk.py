@@ -29,6 +29,7 @@ from shops.db.prepared import Read, argument, bound, send
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 Key = TypeVar("Key", str, int)
+Item = TypeVar("Item")
 Prepare = Callable[[Model], Any]
 
 BATCH_SIZE = 200
@@ -194,7 +195,12 @@ def listed(columns: Sequence[str], form: str = "{0}") -> str:
 
 
 def batches(ids: Iterable[Key], size: int = BATCH_SIZE) -> Iterator[list[Key]]:
-    """Yield batches in the order of ids. All callers lock rows in that order, which prevents deadlocks."""
-    ordered = sorted(ids)
-    for start in range(0, len(ordered), size):
-        yield ordered[start : start + size]
+    """Return batches in the order of ids. All callers lock rows in that order, which prevents deadlocks."""
+    return chunks(sorted(ids), size)
+
+
+def chunks(values: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Yield the values in their order, so many at a time."""
+    rest = iter(values)
+    while chunk := list(islice(rest, size)):
+        yield chunk

@@ -15,6 +15,8 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.formats import get_format
 
+from shops.db.bulk import chunks
+
 Cell = str | int | float | Decimal | date | None
 Rows = Iterable[Sequence[Cell]]
 LINES_A_CHUNK: Final = 500
@@ -48,13 +50,6 @@ def as_csv(titles: Sequence[str], rows: Rows, reader: Reader) -> Iterator[bytes]
     yield BOM.encode() + lines([titles], delimiter)
     for chunk in chunks(rows, LINES_A_CHUNK):
         yield lines(([text_in_csv(cell, reader) for cell in row] for row in chunk), delimiter)
-
-
-def chunks(values: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Yield the values in their order, so many at a time."""
-    rest = iter(values)
-    while chunk := list(islice(rest, size)):
-        yield chunk
 
 
 def lines(rows: Iterable[Sequence[Any]], delimiter: str) -> bytes:
