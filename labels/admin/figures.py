@@ -128,9 +128,8 @@ def to_decide(request: HttpRequest) -> Row:
 def refused() -> Row:
     """Count the orders of today that bought nothing; the largest groups by their reason and shop."""
     today = day_of(clock.now())
-    failed = (
-        ShippingLabel.objects.live().filter(state=LabelState.FAILED, id__gte=ids.id_prefix(start_of(today))).order_by()
-    )
+    ordered = ShippingLabel.objects.live().filter(id__gte=ids.id_prefix(start_of(today)))
+    failed = ordered.filter(state=LabelState.FAILED).order_by()
     groups = failed.values_list("error_code", "shop", "shop__name").annotate(count=Count("id"))
     own = {"state": LabelState.FAILED} | created(today, today)
     further = [

@@ -224,19 +224,16 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
 
     @admin.display(description=gettext_lazy("recipient"))
     def to(self, label: Any) -> str:
-        return (
-            ", ".join(filter(None, [recipient_name(label), label.recipient["city"], label.recipient["countryCode"]]))
-            or NOTHING
-        )
+        place = label.recipient["city"], label.recipient["countryCode"]
+        return ", ".join(filter(None, (recipient_name(label), *place))) or NOTHING
 
     @admin.display(description=gettext_lazy("product"))
     def product(self, label: ShippingLabel) -> str:
         """Name carrier and product, and the weight; a long code may wrap after each of its words."""
         code = format_html_join(mark_safe("_<wbr>"), "{}", ((word,) for word in label.product_code.split("_")))
-        count = len(label.weights_kg)
-        several = gettext("{weight_kg} kg in {count} parcels")
-        weight = f"{weights(label)} kg"
+        count, weight = len(label.weights_kg), f"{weights(label)} kg"
         if count > 1:
+            several = gettext("{weight_kg} kg in {count} parcels")
             weight = several.format(weight_kg=number(label.weight_kg), count=count)
         return format_html("{} · {} <small>{}</small>", label.carrier_code, code, weight)
 

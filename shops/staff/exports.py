@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import methodcaller
 from typing import Any, Final
 
 from django.db.models import Model, QuerySet
@@ -21,11 +22,6 @@ from shops.staff.spreadsheets import FORMATS, Cell, Reader
 # Each page of rows is a statement of its own: no transaction is open while a slow client reads.
 PAGE_SIZE: Final = 2000
 Row = dict[str, Any]
-
-
-def member(name: str) -> Callable[[dict[str, Any]], str]:
-    """Return a function that takes a text out of an object."""
-    return lambda value: str(value.get(name) or "")
 
 
 @dataclass(frozen=True)
@@ -49,7 +45,7 @@ CELLS: Final[dict[str, Callable[[Any], Cell]]] = {
     "": lambda value: value,
     "joined": " ".join,
     "count": len,
-    **{name: member(name) for name in ("zip", "city", "countryCode")},
+    **{name: methodcaller("get", name) for name in ("zip", "city", "countryCode")},
 }
 
 
