@@ -29,6 +29,7 @@ from tests.support.threads import in_threads
 PERMISSIONS = ("view_carriercontract", "add_carriercontract", "change_carriercontract", "view_shop")
 ADD = f"{CONTRACTS}add/"
 SECRET = "hunter2-Secret"
+EVERYTHING = [code for code, product in PRODUCTS.items() if product.carrier == "alpha"]
 GOODS = {"customs_description": "Bougies", "customs_value_eur": "12.50", "customs_hs_code": "340600"}
 
 
@@ -199,8 +200,7 @@ def checked(staff: Client, **changes: Any) -> Response:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_check_tells_what_the_contract_has_and_saves_nothing(sandbox: Sandbox, shop: Shop, staff: Client) -> None:
-    everything = [code for code, product in PRODUCTS.items() if product.carrier == "alpha"]
-    answer = checked(staff, carrier="alpha", products=everything, account_number="19000086")
+    answer = checked(staff, carrier="alpha", products=EVERYTHING, account_number="19000086")
     assert "alpha accepts the credentials. Products: 8 included, 1 not included." in answer.text
     assert "the contract lacks 86" in answer.text
     assert "beta accepts the credentials. Products: 1 included." in checked(staff).text
@@ -210,8 +210,7 @@ def test_a_check_tells_what_the_contract_has_and_saves_nothing(sandbox: Sandbox,
 
 @pytest.mark.django_db(transaction=True)
 def test_a_check_counts_alike_in_french(sandbox: Sandbox, shop: Shop, staff: Client) -> None:
-    everything = [code for code, product in PRODUCTS.items() if product.carrier == "alpha"]
-    typed = entered(carrier="alpha", products=everything, account_number="19000086") | {"_check": "yes"}
+    typed = entered(carrier="alpha", products=EVERYTHING, account_number="19000086") | {"_check": "yes"}
     answer = staff.post(ADD, typed, headers={"Accept-Language": "fr"})
     assert "alpha accepte les identifiants. Produits\u00a0: 8 inclus, 1 non inclus." in unescape(answer.text)
     details = {finding.detail for finding in answer.context["check"].findings}
