@@ -16,7 +16,7 @@ from carriers import CARRIERS
 from carriers.client import Service
 from carriers.errors import CancellationRefused, CarrierError, CredentialsRejected, OutcomeUnknown
 from labels.lifecycle import parcels
-from labels.lifecycle.db_retry import with_db_retry
+from labels.lifecycle.db_retry import DATABASE_ERRORS, with_db_retry
 from labels.lifecycle.leases import back_off, begin_call, own
 from labels.lifecycle.outcomes import see_surplus, unique
 from labels.lifecycle.states import Event, move
@@ -75,8 +75,13 @@ def cancel(label: ShippingLabel) -> ShippingLabel:
     try:
         with conversation_if_billed(label) as talk:
             begun = begin(label)
-            perform(begun, talk, is_first=True)
-            defer(begun)
+            try:
+                perform(begun, talk, is_first=True)
+            except DATABASE_ERRORS:  # it is repeated after its lease
+                logger.exception("cancellation not recorded", extra={"label": label.id})
+                begun.state = LabelState.CANCELLING
+            else:
+                defer(begun)
     except NotAskedError as error:
         raise not_asked(label, error) from error
     except CarrierError as error:

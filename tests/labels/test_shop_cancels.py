@@ -10,7 +10,7 @@ from pytest_django.fixtures import Settings
 
 from carriers.client import Service
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
-from labels.lifecycle import cancelling
+from labels.lifecycle import cancelling, db_retry
 from labels.lifecycle.reconciling import reconcile
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel
 from parcels.models import Parcel
@@ -273,6 +273,29 @@ def test_a_label_whose_parcel_an_import_holds_for_long_stays_bought_and_a_retry_
     assert_refused(answer, 502, "ALPHA_UNAVAILABLE", message)
     assert answer["Retry-After"] == "2"
     assert_answer(cancel(buyer, label.id), label, "cancelled")
+
+
+@pytest.mark.real_services
+def test_a_label_whose_parcel_an_import_takes_while_the_carrier_is_asked_is_being_cancelled(
+    buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label, importing = bought(buyer), connection.copy()
+    monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", 0)
+
+    def hold(*_: object) -> None:
+        importing.cursor().execute("BEGIN; SELECT FROM parcels_parcel FOR UPDATE")
+        connection.cursor().execute("SET statement_timeout = '100ms'")
+
+    during(monkeypatch, clients.client("alpha", is_test=False), "cancel", after=hold)
+    try:
+        answer = cancel(buyer, label.id)
+    finally:
+        importing.close()
+        connection.close()
+    assert_answer(answer, label, "cancelling")
+    assert_answer(cancel(buyer, label.id), label, "cancelling")
+    pass_time()
+    assert reconcile().keys() <= {LabelState.CANCELLED, *IN_CANCELLATION}
 
 
 def test_a_delivered_parcel_that_is_removed_by_its_age_is_not_cancelled_either(
