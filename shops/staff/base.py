@@ -100,8 +100,11 @@ class ModelAdmin(AuditedAdmin[Row]):
         """
         seen = request.POST.get("seen")
         with transaction.atomic() if seen else nullcontext():
-            row = self.locked(request, unquote(object_id)) if seen and object_id else None
+            row = self.get_object(request, unquote(object_id)) if seen and object_id else None
             if row and self.has_change_permission(request, row):
+                # Until it is saved nobody else changes it: a form writes columns that it does not show, too.
+                self.model._default_manager.select_for_update(no_key=True).filter(pk=row.pk).exists()
+                row = self.get_object(request, unquote(object_id))
                 form = self.get_form(request, row, change=True)(instance=row)
                 if shown_by(form) != seen:
                     text = gettext("Nothing was changed: it has changed since the page was read. Look again.")
@@ -111,13 +114,6 @@ class ModelAdmin(AuditedAdmin[Row]):
                 return super().changeform_view(request, object_id, *args, **kwargs)
             except IntegrityError:
                 return super().changeform_view(request, object_id, *args, **kwargs)
-
-    def locked(self, request: HttpRequest, object_id: str) -> Any:
-        """Return a row as it is once nobody else changes it: a form writes columns that it does not show, too."""
-        row = self.get_object(request, object_id)
-        if row and self.model._default_manager.select_for_update(no_key=True).filter(pk=row.pk).exists():
-            row = self.get_object(request, object_id)
-        return row
 
     def facts(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         """Collect what the page of a row shows beside its fields."""
