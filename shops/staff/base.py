@@ -104,7 +104,7 @@ class ModelAdmin(AuditedAdmin[Row]):
             if row and self.has_change_permission(request, row):
                 # Until it is saved nobody else changes it: a form writes columns that it does not show, too.
                 self.model._default_manager.select_for_update(no_key=True).filter(pk=row.pk).exists()
-                row = self.get_object(request, unquote(object_id))
+                row = self.get_object(request, str(row.pk))
                 form = self.get_form(request, row, change=True)(instance=row)
                 if shown_by(form) != seen:
                     text = gettext("Nothing was changed: it has changed since the page was read. Look again.")
