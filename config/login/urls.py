@@ -8,6 +8,10 @@ from allauth.mfa.base import views as mfa
 from allauth.mfa.recovery_codes import views as recovery
 from allauth.mfa.totp import views as totp
 from allauth.mfa.webauthn import views as passkeys
+from django.db import IntegrityError
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 from django.urls import URLPattern, path
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
@@ -23,6 +27,15 @@ def page(route: str, view: Callable[..., Any], name: str) -> URLPattern:
     return path(f"{ROOT}{route}", never_cache(require_http_methods(["GET", "HEAD", "POST"])(view)), name=name)
 
 
+def set_up_app(request: HttpRequest) -> HttpResponseBase:
+    """Set up an authenticator app; of two requests at once, as by a double click, the second finds it set up."""
+    try:
+        answer: HttpResponseBase = totp.activate_totp(request)
+    except IntegrityError:
+        return redirect("mfa_index")
+    return answer
+
+
 urlpatterns = [
     page("login/", two_at_a_time(account.login, "POST"), "account_login"),
     path(f"{ROOT}sign-on/", require_POST(two_at_a_time(sign_on.log_in, "POST")), name="sign_on"),
@@ -35,7 +48,7 @@ urlpatterns = [
     page("confirm/code/", mfa.reauthenticate, "mfa_reauthenticate"),
     page("confirm/passkey/", passkeys.reauthenticate_webauthn, "mfa_reauthenticate_webauthn"),
     page("factors/", mfa.index, "mfa_index"),
-    page("factors/app/add/", totp.activate_totp, "mfa_activate_totp"),
+    page("factors/app/add/", set_up_app, "mfa_activate_totp"),
     page("factors/app/remove/", totp.deactivate_totp, "mfa_deactivate_totp"),
     page("factors/codes/", recovery.view_recovery_codes, "mfa_view_recovery_codes"),
     page("factors/codes/new/", recovery.generate_recovery_codes, "mfa_generate_recovery_codes"),

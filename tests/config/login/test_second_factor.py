@@ -11,9 +11,11 @@ from django.urls import get_resolver
 from pytest_django.fixtures import Settings
 
 from config.login import factors
+from config.login.forms import TOTPForm
 from config.login.urls import urlpatterns
 from tests.config.login.staff import CODE, FACTORS, LOGIN, Staff, give_password
 from tests.config.test_admin import admin_paths
+from tests.labels.gates import during
 from tests.shops.commands import call
 from tests.support.api import Clock, client, logged_in
 from tests.support.desk import FRENCH
@@ -56,6 +58,19 @@ def test_a_newcomer_sets_up_an_app_and_is_in(clock: Clock, transactional_db: Non
     newcomer.give_password()
     newcomer.give_code(newcomer.code())  # the code that the app was set up with
     assert not newcomer.is_in()
+
+
+def test_an_app_that_is_set_up_by_a_double_click_is_set_up_once(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newcomer = Staff("bob")
+    newcomer.give_password()
+    page = newcomer.browser.get(f"{FACTORS}app/add/").text
+    newcomer.secret = re.findall(r'id="authenticator_secret" readonly value="(\w+)"', page)[0]
+    during(monkeypatch, TOTPForm, "clean_code", after=lambda _: newcomer.with_app())
+    answer = newcomer.browser.post(f"{FACTORS}app/add/", {"code": newcomer.code()})
+    assert (answer.status_code, answer.headers["Location"]) == (302, FACTORS)
+    assert Authenticator.objects.filter(user=newcomer.user, type="totp").count() == 1
 
 
 def test_a_session_of_the_password_alone_ends_when_another_sets_up_a_factor(db: None) -> None:
