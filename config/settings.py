@@ -36,7 +36,7 @@ def listed(name: str, check: Callable[[list[str]], None], default: Any = ...) ->
 
 DEBUG = env.bool("DEBUG", False)
 if DEBUG:  # fixed values for a first look; otherwise there is no default
-    SECRET_KEY = env.str("SECRET_KEY", validators.FIRST_LOOK_SECRET_KEY)
+    SECRET_KEY = env.str("SECRET_KEY", validators.FIRST_LOOK_SECRET_KEY, validate=validators.first_look_secret)
     ALLOWED_HOSTS = listed("ALLOWED_HOSTS", validators.host_names, ["localhost", "127.0.0.1", "[::1]"])
 else:
     SECRET_KEY = env.str("SECRET_KEY", validate=validators.secret)

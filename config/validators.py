@@ -49,7 +49,7 @@ def hosts_among(values: list[str], allowed: list[str]) -> None:
     """Refuse host names that ALLOWED_HOSTS does not admit."""
     if values:
         host_names(values)
-    if not all(validate_host(value.lstrip("."), allowed) for value in values):
+    if not all(validate_host(value.lstrip(".").lower(), allowed) for value in values):
         raise ValidationError("needs host names that are in ALLOWED_HOSTS too")
 
 
@@ -213,6 +213,8 @@ port = validate.Range(1, MAX_PORT, error=PORT)
 folder = validate.Length(min=1, error="needs a folder")
 claim = validate.Regexp(r"\S.*\Z", error="needs the name of a claim")
 scopes = validate.Regexp(r"(.*\s)?openid(\s.*)?\Z", error="needs scopes, separated by spaces, with openid among them")
-login = validate.Regexp(r"[ -~]*\Z", error="needs printable ASCII characters")  # nothing else can be sent as one
+# Nothing else can be sent as one.
+login = validate.Regexp(r"( *[!-~][ -~]*)?\Z", error="needs printable ASCII characters")
+first_look_secret = validate.Length(min=1, error="needs a key")
 region = validate.Regexp(r"[A-Za-z0-9-]+\Z", error="needs the name of a region")
 bucket = validate.Regexp(r"([A-Za-z0-9._-]{3,255})?\Z", error="needs the name of a bucket")

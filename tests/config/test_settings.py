@@ -64,7 +64,7 @@ BAD: dict[str, Sequence[str | None]] = {
     **dict.fromkeys(
         "EMAIL_HOST_USER EMAIL_HOST_PASSWORD OIDC_CLIENT_ID OIDC_CLIENT_SECRET AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY "
         "AWS_SESSION_TOKEN".split(),
-        ("hunter2\n", "hunter2\udcff", "hunter2é"),
+        ("hunter2\n", "hunter2\udcff", "hunter2é", " "),
     ),
     "DEFAULT_FROM_EMAIL": ["hunter2", "hunter2@", "a b@hunter2", "Parcels <hunter2>", "a@hunter2\n", "a@hunter2,"],
     "ADMIN_URL": ["hunter2", "https://staff.example.com/?hunter2", "http://hunter2.example.com"],
@@ -320,6 +320,11 @@ def test_links_are_https_unless_the_service_serves_plain_http(name: str, monkeyp
             "ADMIN_HOSTS",
             ["staff.example.org"],
         ),
+        (
+            {"ALLOWED_HOSTS": "Staff.Example.com", "ADMIN_HOSTS": "Staff.Example.com"},
+            "ADMIN_HOSTS",
+            ["Staff.Example.com"],
+        ),
         ({}, "ALLOWED_HOSTS", ["api.example.com"]),
         ({"ALLOWED_HOSTS": "a.example,.b.example,[::1]"}, "ALLOWED_HOSTS", ["a.example", ".b.example", "[::1]"]),
         ({"ALLOWED_HOSTS": " a.example, b.example "}, "ALLOWED_HOSTS", ["a.example", "b.example"]),
@@ -387,6 +392,14 @@ def test_a_first_look_needs_only_debug(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = load()
     assert "*" not in loaded["ALLOWED_HOSTS"]
     assert loaded["DATABASES"]["default"]["ENGINE"] == "django.db.backends.sqlite3"
+
+
+def test_a_first_look_with_an_empty_key_is_told_so() -> None:
+    ended = manage("check", DEBUG="1", SECRET_KEY="")
+    assert (ended.returncode, ended.stderr) == (
+        1,
+        'Not started: Environment variable "SECRET_KEY" invalid: needs a key\n',
+    )
 
 
 def test_the_deployment_check_is_clean_in_production() -> None:
