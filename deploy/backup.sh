@@ -11,8 +11,13 @@ set -euo pipefail
 umask 077
 SLOT=backup
 
+check_number() {
+    [[ $2 =~ ^[1-9][0-9]*$ ]] || { echo "$1 is '$2': needs a whole number, 1 or more" >&2; exit 2; }
+}
+
 run() {
     local folder=$1 hours=${2:-24}
+    check_number HOURS "$hours"
     # Without a slot there was no backup of this server, or it is a restored one: what is there does not lead up to it.
     if pg_receivewal --slot="$SLOT" --create-slot 2>/dev/null; then set_aside "$folder"; fi
     mkdir -p "$folder/wal" "$folder/copies"
@@ -100,7 +105,7 @@ last_before() {
     echo "$found"
 }
 
-[[ ${KEEP_DAYS:-14} =~ ^[1-9][0-9]*$ ]] || { echo "KEEP_DAYS is '$KEEP_DAYS': needs whole days, 1 or more" >&2; exit 2; }
+check_number KEEP_DAYS "${KEEP_DAYS:-14}"
 case "${1:-}/$#" in
     run/[23] | now/2 | restore/[34]) "$@" ;;
     *) sed -n '4,6s/^# *//p' "$0" >&2 && exit 2 ;;

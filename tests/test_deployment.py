@@ -229,9 +229,10 @@ def test_a_moment_is_the_same_for_the_choice_of_the_copy_and_for_postgresql(
 
 
 @pytest.mark.parametrize("days", ["two", "1.5", "-1", "0"])
-def test_a_backup_that_is_kept_for_no_number_of_days_does_not_begin(days: str, tmp_path: Path) -> None:
-    told = f"KEEP_DAYS is '{days}': needs whole days, 1 or more\n"
-    assert run_backup("now", tmp_path, KEEP_DAYS=days) == (2, told)
+def test_a_backup_of_no_number_of_days_or_hours_does_not_begin(days: str, tmp_path: Path) -> None:
+    told = f"is '{days}': needs a whole number, 1 or more\n"
+    assert run_backup("now", tmp_path, KEEP_DAYS=days) == (2, f"KEEP_DAYS {told}")
+    assert run_backup("run", tmp_path, days) == (2, f"HOURS {told}")
     assert list(tmp_path.iterdir()) == []
 
 
