@@ -76,7 +76,7 @@ def test_new_secrets_writes_what_compose_asks_for_and_no_secret_twice(env_file: 
 def test_no_secret_is_empty_where_openssl_is_missing(tmp_path: Path) -> None:
     for name in ("bash", "cat", "tr"):
         (tmp_path / name).symlink_to(shutil.which(name) or name)
-    command = [DEPLOY / "new-secrets.sh", "parcels.example.com", "labels.example.com"]
+    command: list[str | Path] = [DEPLOY / "new-secrets.sh", "parcels.example.com", "labels.example.com"]
     done = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (127, "")
     assert re.fullmatch(r".*openssl: .*not found\n", done.stderr)
@@ -87,7 +87,7 @@ def test_a_start_with_other_names_than_before_is_refused(tmp_path: Path) -> None
     environment = {"PATH": os.environ["PATH"], "COMPOSE": "echo", "ENGINE": "echo"}
 
     def start(*words: str) -> tuple[int, str]:
-        command = [tmp_path / "deploy/start.sh", *words]
+        command: list[str | Path] = [tmp_path / "deploy/start.sh", *words]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         return done.returncode, done.stderr
 
