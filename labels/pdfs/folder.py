@@ -85,6 +85,8 @@ class LabelFolder(FileSystemStorage):
     def entries(self, folder: str) -> Iterator[tuple[str, datetime]]:
         """Yield the names of all files below a folder, with the times that they were written at."""
         root = self.path("")
+        if not os.path.isdir(root):  # a volume that is not mounted, or a slip in the path
+            raise OSError(errno.ENOENT, "no such folder")
         for place, _, files in os.walk(self.path(folder), onerror=raise_unless_gone):
             for path in (Path(place, file) for file in files):
                 with suppress(FileNotFoundError):  # removed meanwhile

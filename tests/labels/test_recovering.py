@@ -247,6 +247,17 @@ def test_what_a_copy_of_the_storage_has_left_is_no_receipt(name: str, buyer: Cal
     assert recover() == ["1 labels put back: label_generated", "0 labels reconciled"]
 
 
+@pytest.mark.parametrize("command", ["recover", "check_labels"])
+def test_a_folder_that_is_not_mounted_is_no_storage_without_labels(command: str, buyer: Caller, folder: Path) -> None:
+    restore = moment()
+    post(buyer, order(), key=KEY)
+    if command == "recover":
+        restore()
+    folder.rename(folder.with_name("elsewhere"))
+    with pytest.raises(CommandError, match=r"the storage can't be reached \(ENOENT\)"):
+        call(command)
+
+
 def test_a_label_of_a_shop_that_is_gone_is_named(buyer: Caller) -> None:
     post(buyer, order())
     label = row()
