@@ -70,8 +70,14 @@ class LabelFolder(FileSystemStorage):
                 sync_folder(above)
             self.safe_months.add(month)
 
+    def require(self) -> None:
+        """Raise OSError if the folder is not there: a volume that is not mounted, or a slip in the path."""
+        if not os.path.isdir(self.location):
+            raise OSError(errno.ENOENT, "no such folder")
+
     def delete(self, name: str) -> None:
         """Remove a label's file, and the partial ones that interrupted attempts to store it left."""
+        self.require()
         place = Path(self.path(name))
         for path in (place, *Path(self.path(PARTIAL)).glob(f"{place.name}.*")):
             path.unlink(missing_ok=True)
@@ -85,8 +91,7 @@ class LabelFolder(FileSystemStorage):
     def entries(self, folder: str) -> Iterator[tuple[str, datetime]]:
         """Yield the names of all files below a folder, with the times that they were written at."""
         root = self.path("")
-        if not os.path.isdir(root):  # a volume that is not mounted, or a slip in the path
-            raise OSError(errno.ENOENT, "no such folder")
+        self.require()
         for place, _, files in os.walk(self.path(folder), onerror=raise_unless_gone):
             for path in (Path(place, file) for file in files):
                 with suppress(FileNotFoundError):  # removed meanwhile

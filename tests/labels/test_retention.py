@@ -151,6 +151,20 @@ def test_a_storage_that_is_down_leaves_the_pdfs_for_the_next_run(
     assert run()[-1] == "1 labels' PDFs"
 
 
+def test_a_folder_that_is_not_mounted_leaves_the_pdfs_for_the_next_run(
+    own: Caller, settings: Settings, folder: Path
+) -> None:
+    settings.KEEP_LABEL_PDFS_DAYS = 30
+    label = LabelFactory(shop=own.shop, days_ago=31)
+    elsewhere = folder.rename(folder.with_name("elsewhere"))
+    with pytest.raises(CommandError, match=r"the storage can't be reached \(ENOENT\)"):
+        call_command("apply_retention")
+    elsewhere.rename(folder)
+    assert storage.is_stored(label.pdf_key)
+    assert run()[-1] == "1 labels' PDFs"
+    assert not storage.is_stored(label.pdf_key)
+
+
 KILLED_BEFORE_THE_SIXTH_IS_RECORDED = """
 import os, signal
 from config import retention
