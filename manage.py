@@ -29,7 +29,7 @@ def main() -> None:
     except DatabaseError as error:
         from shops.management.base import unusable  # noqa: PLC0415 - it needs the settings
 
-        if not (fault := unusable(error)):
+        if not (fault := unusable(error)) or "--traceback" in sys.argv:
             raise
         sys.exit(f"CommandError: {fault}")
     except KeyboardInterrupt:

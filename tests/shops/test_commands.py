@@ -299,6 +299,11 @@ def test_a_database_that_can_not_be_reached_is_one_line_and_a_warning_in_the_log
     assert "hunter2" not in err
 
 
+def test_a_trace_of_a_database_that_can_not_be_reached_can_be_asked_for() -> None:
+    code, _, err = run_command("create_shop", "Own", "--traceback", DATABASE_URL="postgresql://u:p@127.0.0.1:1/none")
+    assert (code, err.count("Traceback (most recent call last)") > 0) == (1, True)
+
+
 def test_a_database_without_tables_is_one_line_that_says_what_to_do(transactional_db: None, tmp_path: Path) -> None:
     url = environment()["DATABASE_URL"]
     empty = (
