@@ -75,8 +75,9 @@ def sqlite(config: dict[str, Any]) -> dict[str, Any]:
     make_folder(Path(config["NAME"]))
     options = {
         "transaction_mode": "IMMEDIATE",  # a writer waits for its turn instead of failing half-way
-        "timeout": 20,
-        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL",
+        "timeout": 15,  # seconds for its turn: an order's wait for the database is over after two
+        # What is written beside the file stays as long as the longest transaction, unless it is cut back.
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA journal_size_limit=16777216",
     }
     return config | {"OPTIONS": options}
 

@@ -3,7 +3,10 @@
 # ruff: noqa: F401 - Django finds an app's models here
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
@@ -40,6 +43,20 @@ BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 # As a condition in WHERE it lets PostgreSQL commit without waiting for disk or standby, so the request need not wait.
 SETTING = (Value("synchronous_commit"), Value("off"), Value(True))  # True: for this transaction
 ASYNCHRONOUS_COMMIT = Exact(Func(*SETTING, function="set_config", output_field=models.TextField()), Value("off"))
+
+
+@contextmanager
+def impatient(connection: Any) -> Iterator[None]:
+    """Hardly wait for SQLite's one writer, an import maybe, so that a look-up need not; the connection is open."""
+    if connection.vendor != "sqlite":
+        yield
+        return
+    held, usual_s = connection.connection, connection.settings_dict["OPTIONS"]["timeout"]
+    held.execute("PRAGMA busy_timeout = 100")
+    try:
+        yield
+    finally:
+        held.execute(f"PRAGMA busy_timeout = {usual_s * 1000}")
 
 
 def check_name(name: str) -> None:
@@ -102,7 +119,8 @@ class AccessTokenQuerySet(models.QuerySet["AccessToken"]):
         known_until = token.last_used_at
         if known_until is None or timezone.now() - known_until > LAST_USE_PRECISION:
             conditions = [ASYNCHRONOUS_COMMIT] if connections[self.db].vendor == "postgresql" else []
-            self.filter(*conditions, last_used_at=known_until, id=token.id).update(last_used_at=Now())
+            with impatient(connections[self.db]):
+                self.filter(*conditions, last_used_at=known_until, id=token.id).update(last_used_at=Now())
 
     def revoke(self) -> int:
         """Revoke the tokens that are not revoked yet; return how many."""

@@ -1,12 +1,17 @@
 """A database's URL: its hosts, its options, and the defaults."""
 
+import sqlite3
+from contextlib import closing
 from functools import partial
+from math import ceil
+from pathlib import Path
 from typing import Any
 
 import pytest
 from environs import ValidationError
 
 from config import databases
+from labels.lifecycle.db_retry import DB_RETRY_TIMEOUT_S, PAUSE_S
 
 REPLICAS = "postgresql://u:p@h1:5433,h2/db"
 
@@ -73,6 +78,22 @@ def test_a_replica_is_postgresql(url: str) -> None:
 def test_sqlite_has_no_replicas() -> None:
     with pytest.raises(ValidationError, match="SQLite has no replicas"):
         databases.replica_url(REPLICAS, primary_url="sqlite:///file")
+
+
+def test_what_a_large_import_leaves_beside_sqlites_file_is_cut_back(tmp_path: Path) -> None:
+    config = databases.primary(f"sqlite:///{tmp_path}/db.sqlite3")
+    with closing(sqlite3.connect(config["NAME"], isolation_level=None)) as database:
+        database.executescript(config["OPTIONS"]["init_command"])
+        database.execute("CREATE TABLE written (value)")
+        database.execute("INSERT INTO written VALUES (zeroblob(40000000))")
+        for value in range(2):
+            database.execute("INSERT INTO written VALUES (?)", [value])
+        assert (tmp_path / "db.sqlite3-wal").stat().st_size < 20_000_000
+
+
+def test_an_order_waits_for_sqlites_writer_no_longer_than_for_postgresql() -> None:
+    wait_s = options(databases.primary("sqlite:///file"))["timeout"] + PAUSE_S
+    assert ceil(DB_RETRY_TIMEOUT_S / wait_s) * wait_s <= DB_RETRY_TIMEOUT_S + 1
 
 
 def options(config: dict[str, Any]) -> dict[str, Any]:

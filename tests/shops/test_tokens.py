@@ -1,9 +1,10 @@
 """Access tokens: their form, storage, end and cost."""
 
 import re
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.support.paths import SEARCH
 
 FOUND = SEARCH + "?orderName=1"
 MAX_TTL_S = 5  # the most that the README may promise
+SOON_S = 8.0  # less than a write waits for another, on a busy machine too
 
 
 def expire_cached_tokens(seconds: float) -> None:
@@ -172,6 +174,21 @@ def test_a_last_use_that_cannot_be_recorded_fails_no_request(
     with connection.execute_wrapper(refuse):
         assert own.get(FOUND).status_code == 200
     assert "last use not recorded" in caplog.text
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="only SQLite has one writer at a time")
+def test_a_look_up_does_not_wait_for_an_import(transactional_db: None, own: Caller) -> None:
+    mine = AccessToken.objects.filter(shop=own.shop)
+    with closing(sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)) as importer:
+        importer.execute("BEGIN IMMEDIATE")
+        started_at = time.monotonic()
+        assert own.get(FOUND).status_code == 200
+        assert time.monotonic() - started_at < SOON_S
+        importer.execute("ROLLBACK")
+    assert connection.cursor().execute("PRAGMA busy_timeout").fetchone()[0] > SOON_S * 1000  # other writes wait
+    forget()
+    own.get(FOUND)
+    assert mine.get().last_used_at is not None
 
 
 def test_a_look_up_with_a_token_just_used_costs_one_query(
