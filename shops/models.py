@@ -52,7 +52,7 @@ def impatient(connection: Any) -> Iterator[None]:
         yield
         return
     held, usual_s = connection.connection, connection.settings_dict["OPTIONS"]["timeout"]
-    held.execute("PRAGMA busy_timeout = 100")
+    held.execute("PRAGMA busy_timeout = 500")
     try:
         yield
     finally:

@@ -16,6 +16,7 @@ from shops.api.errors.exceptions import UnauthenticatedError
 from shops.api.errors.plain import TOKEN_INVALID, TOKEN_MISSING
 from shops.api.throttling import count_refusal
 from shops.db import replicas
+from shops.db.failures import is_timeout
 from shops.models import AccessToken, Shop
 
 REALM = "parcel-service"
@@ -97,8 +98,8 @@ def find(secret: str) -> AccessToken:
         if token.is_valid:
             try:
                 AccessToken.objects.record_use(token)
-            except DatabaseError:  # which does not fail the request
-                logger.warning("last use not recorded", extra={"token": token.id}, exc_info=True)
+            except DatabaseError as error:  # which does not fail the request
+                logger.warning("last use not recorded", extra={"token": token.id}, exc_info=not is_timeout(error))
             with known_lock:
                 known_digests[token.digest] = True
     return token

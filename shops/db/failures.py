@@ -46,8 +46,11 @@ def sqlstate(error: BaseException) -> str | None:
 
 def is_disk_full(error: BaseException) -> bool:
     """Return whether a database has no room to write: it has written nothing, and waiting for it is of no use."""
-    names = (getattr(each, "sqlite_errorname", "") for each in chain(error))
-    return sqlstate(error) == "53100" or "SQLITE_FULL" in names
+    return sqlstate(error) == "53100" or is_sqlites(error, "SQLITE_FULL")
+
+
+def is_sqlites(error: BaseException, name: str) -> bool:
+    return any(getattr(each, "sqlite_errorname", "") == name for each in chain(error))
 
 
 def is_read_only(error: BaseException) -> bool:
@@ -56,8 +59,11 @@ def is_read_only(error: BaseException) -> bool:
 
 
 def is_timeout(error: BaseException) -> bool:
-    """Return whether a statement took too long, as one does that waits for a row which another process holds."""
-    return sqlstate(error) == "57014"
+    """Return whether a statement took too long, as one does that waits for a row which another process holds.
+
+    SQLite has one writer at a time, which holds all rows.
+    """
+    return sqlstate(error) == "57014" or is_sqlites(error, "SQLITE_BUSY")
 
 
 def lacks_migrations(error: BaseException) -> bool:

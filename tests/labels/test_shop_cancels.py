@@ -1,5 +1,7 @@
 """A shop cancels its own label by the API: done, under way, or with the reason why not."""
 
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -271,6 +273,19 @@ def test_a_label_whose_parcel_an_import_holds_for_long_stays_bought_and_a_retry_
     assert f"1 not cancelled ({problem}): {label.id}." in page.text
     message = f"The carrier is unavailable: {problem}. The label stays bought, and a retry is safe."
     assert_refused(answer, 502, "ALPHA_UNAVAILABLE", message)
+    assert answer["Retry-After"] == "2"
+    assert_answer(cancel(buyer, label.id), label, "cancelled")
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="there an import holds all rows")
+def test_on_sqlite_a_cancellation_while_an_import_runs_is_refused_alike(buyer: Caller) -> None:
+    label = bought(buyer)
+    with closing(sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)) as importing:
+        importing.execute("BEGIN IMMEDIATE")
+        connection.cursor().execute("PRAGMA busy_timeout = 100")
+        answer = cancel(buyer, label.id)
+    connection.close()
+    assert_refused(answer, 502, "ALPHA_UNAVAILABLE", answer.json()["message"])
     assert answer["Retry-After"] == "2"
     assert_answer(cancel(buyer, label.id), label, "cancelled")
 
