@@ -75,7 +75,7 @@ def sqlite(config: dict[str, Any]) -> dict[str, Any]:
     make_folder(Path(config["NAME"]))
     options = {
         "transaction_mode": "IMMEDIATE",  # a writer waits for its turn instead of failing half-way
-        "timeout": PRIMARY_TIMEOUT_S,  # for its turn
+        "timeout": config.get("OPTIONS", {}).get("timeout", PRIMARY_TIMEOUT_S),  # for its turn
         # What is written beside the file stays as long as the longest transaction, unless it is cut back.
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA journal_size_limit=16777216",
     }

@@ -96,6 +96,10 @@ def test_an_order_waits_for_sqlites_writer_no_longer_than_for_postgresql() -> No
     assert ceil(DB_RETRY_TIMEOUT_S / wait_s) * wait_s <= DB_RETRY_TIMEOUT_S + 1
 
 
+def test_a_write_waits_for_sqlites_writer_for_as_long_as_the_url_says() -> None:
+    assert options(databases.primary("sqlite:///file?timeout=90"))["timeout"] == 90
+
+
 def options(config: dict[str, Any]) -> dict[str, Any]:
     made: dict[str, Any] = config["OPTIONS"]
     return made
