@@ -56,7 +56,7 @@ class WebhookEndpointQuerySet(ForShop):
         """Endpoints with what answers show beside their columns: how many deliveries wait, and the last attempt."""
         own = WebhookDelivery.objects.filter(endpoint=OuterRef("pk")).order_by()
         queued = own.queued().values("endpoint").annotate(count=Count("id")).values("count")
-        last = own.exclude(last_attempt_at=None).order_by("-last_attempt_at")
+        last = own.exclude(last_attempt_at=None).order_by("-last_attempt_at", "-id")
         latest = {name: Subquery(last.values(name)[:1]) for name in ("last_attempt_at", "last_status", "last_reason")}
         return self.defer("encrypted_secrets").annotate(queued=Coalesce(Subquery(queued), 0), **latest)
 
