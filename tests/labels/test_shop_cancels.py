@@ -1,7 +1,7 @@
 """A shop cancels its own label by the API: done, under way, or with the reason why not."""
 
 import sqlite3
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import Any
 
 import pytest
@@ -35,7 +35,7 @@ from tests.support.api import Caller, Response, assert_error, caller, logged_in,
 from tests.support.audit import changes
 from tests.support.factories import import_parcel, ms_ago
 from tests.support.paths import SHIPMENTS
-from tests.support.sql import WAITING, value
+from tests.support.sql import WAITING, held, value
 from tests.support.threads import Threads, in_threads
 from tests.support.tracking import record
 from tests.support.waiting import WAIT_TIMEOUT_S, until
@@ -259,16 +259,8 @@ def test_a_parcel_that_an_import_under_way_says_to_be_delivered_is_not_cancelled
 def test_a_label_whose_parcel_an_import_holds_for_long_stays_bought_and_a_retry_is_safe(buyer: Caller) -> None:
     label, staff = bought(buyer), logged_in("view_shippinglabel", "change_shippinglabel")
     selected = {"action": "cancel_selected", "_selected_action": [label.id], "is_confirmed": "yes"}
-    importing = connection.copy()
-    try:
-        with importing.cursor() as cursor:
-            cursor.execute("BEGIN; SELECT FROM parcels_parcel FOR UPDATE")
-        with connection.cursor() as cursor:
-            cursor.execute("SET statement_timeout = '100ms'")
+    with held("SELECT FROM parcels_parcel FOR UPDATE"):
         answer, page = cancel(buyer, label.id), staff.post(LABELS, selected, follow=True)
-    finally:
-        importing.close()
-        connection.close()
     problem = "its parcel is held by another process, such as an import"
     assert f"1 not cancelled ({problem}): {label.id}." in page.text
     message = f"The carrier is unavailable: {problem}. The label stays bought, and a retry is safe."
@@ -294,19 +286,13 @@ def test_on_sqlite_a_cancellation_while_an_import_runs_is_refused_alike(buyer: C
 def test_a_label_whose_parcel_an_import_takes_while_the_carrier_is_asked_is_being_cancelled(
     buyer: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    label, importing = bought(buyer), connection.copy()
+    label = bought(buyer)
     monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", 0)
-
-    def hold(*_: object) -> None:
-        importing.cursor().execute("BEGIN; SELECT FROM parcels_parcel FOR UPDATE")
-        connection.cursor().execute("SET statement_timeout = '100ms'")
-
-    during(monkeypatch, clients.client("alpha", is_test=False), "cancel", after=hold)
-    try:
+    with ExitStack() as stack:
+        importing = held("SELECT FROM parcels_parcel FOR UPDATE")
+        client = clients.client("alpha", is_test=False)
+        during(monkeypatch, client, "cancel", after=lambda _: stack.enter_context(importing))
         answer = cancel(buyer, label.id)
-    finally:
-        importing.close()
-        connection.close()
     assert_answer(answer, label, "cancelling")
     assert_answer(cancel(buyer, label.id), label, "cancelling")
     pass_time()

@@ -35,6 +35,19 @@ def statements(database: Any = connection) -> Iterator[list[str]]:
         yield seen
 
 
+@contextmanager
+def held(lock: str) -> Iterator[None]:
+    """Hold what a statement locks, as an import does; what waits for it here gives up after a tenth of a second."""
+    other = connection.copy()
+    try:
+        other.cursor().execute(f"BEGIN; {lock}")
+        execute("SET statement_timeout = '100ms'")
+        yield
+    finally:
+        other.close()
+        connection.close()
+
+
 def configure(change: str) -> None:
     """Change a setting of PostgreSQL, such as ``RESET name``."""
     execute(f"ALTER SYSTEM {change}")

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from django.db import connection
 from django.test import Client
 
 from labels.models import ShippingLabel
@@ -17,6 +16,7 @@ from tests.shops.commands import call
 from tests.support.api import logged_in
 from tests.support.desk import FRENCH, member
 from tests.support.factories import ShopFactory, import_parcel
+from tests.support.sql import held
 
 PAGE = "/admin/customer/"
 EMAIL = "zoe@example.com"
@@ -70,16 +70,9 @@ def test_a_customer_is_erased_with_the_commands_words_before_and_after(shop: Sho
 @pytest.mark.real_services
 @pytest.mark.django_db(transaction=True)
 def test_whoever_erases_while_an_import_runs_for_long_is_told_so(shop: Shop) -> None:
-    support, importing = member("Support"), connection.copy()
-    try:
-        with importing.cursor() as cursor:
-            cursor.execute("BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('imports of lumiere', 0))")
-        with connection.cursor() as cursor:
-            cursor.execute("SET statement_timeout = '100ms'")
+    support = member("Support")
+    with held("SELECT pg_advisory_xact_lock(hashtextextended('imports of lumiere', 0))"):
         page = post(support, erase="")
-    finally:
-        importing.close()
-        connection.close()
     assert "It is held by another process, such as an import. Try again later." in page
     assert Parcel.objects.filter(customer_email=EMAIL).exists()
     assert "Erased: " in post(support, erase="")

@@ -6,7 +6,6 @@ from typing import Any
 
 import orjson
 import pytest
-from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -25,6 +24,7 @@ from tests.labels.gates import during
 from tests.support.api import logged_in
 from tests.support.desk import listed, member
 from tests.support.factories import ParcelLineFactory, ShopFactory, import_lines, import_parcel, promise
+from tests.support.sql import held
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -244,16 +244,8 @@ def test_what_staff_took_and_noted_of_a_labels_parcel_is_the_ones_that_replaces_
 def test_whoever_takes_a_parcel_that_an_import_holds_is_told_so() -> None:
     parcel = import_parcel(ShopFactory())
     staff, page = member("Support"), f"/admin/parcels/parcel/{parcel['id']}/"
-    importing = connection.copy()
-    try:
-        with importing.cursor() as cursor:
-            cursor.execute("BEGIN; SELECT FROM parcels_parcel FOR UPDATE")
-        with connection.cursor() as cursor:
-            cursor.execute("SET statement_timeout = '100ms'")
+    with held("SELECT FROM parcels_parcel FOR UPDATE"):
         answer = staff.post(f"{page}take/", {"do": "take"}, follow=True)
-    finally:
-        importing.close()
-        connection.close()
     assert (answer.redirect_chain, "held by another process" in answer.text) == ([(f"{page}change/", 302)], True)
     staff.post(f"{page}take/", {"do": "take"})
     assert Parcel.objects.get().taken_by == "support"
