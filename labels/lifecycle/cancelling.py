@@ -75,18 +75,23 @@ def cancel(label: ShippingLabel) -> ShippingLabel:
     try:
         with conversation_if_billed(label) as talk:
             begun = begin(label)
-            try:
-                perform(begun, talk, is_first=True)
-            except DATABASE_ERRORS:  # it is repeated after its lease
-                logger.exception("cancellation not recorded", extra={"label": label.id})
-                begun.state = LabelState.CANCELLING
-            else:
-                defer(begun)
+            perform_now(begun, talk)
     except NotAskedError as error:
         raise not_asked(label, error) from error
     except CarrierError as error:
         raise CancelError(label, said(error), error) from error
     return begun
+
+
+def perform_now(label: ShippingLabel, talk: Conversation | None) -> None:
+    """Perform a cancellation that has just begun; what can't be recorded now is repeated after its lease."""
+    try:
+        perform(label, talk, is_first=True)
+    except DATABASE_ERRORS:
+        logger.exception("cancellation not recorded", extra={"label": label.id})
+        label.state = LabelState.CANCELLING
+    else:
+        defer(label)
 
 
 def not_asked(label: ShippingLabel, error: NotAskedError) -> CancelError:

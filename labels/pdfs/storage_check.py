@@ -9,14 +9,14 @@ from datetime import datetime
 from itertools import groupby
 from pathlib import PurePosixPath
 
-from labels.ids import id_prefix, id_time
+from labels.ids import LABEL_ID, id_prefix, id_time
 from labels.models import DepositSlip, LabelState, ShippingLabel
 from labels.pdfs import recovery, storage
 from labels.slips.models import ROOT as SLIPS
 
 BATCH_SIZE = 1_000
 FIELDS = ("id", "shop", "state", "pdf_removed_at")
-LABELS_NAME = re.compile(r"/([0-9A-Z]{15})\.(?:pdf|json)\Z")
+LABELS_NAME = re.compile(rf"/({LABEL_ID.pattern})\.(?:pdf|json)\Z")
 
 NO_PDF = "no PDF"  # the shop can retrieve the label, and its PDF is gone
 NO_ROW = "no row"  # a PDF without its label, as after the database was restored to an earlier time
