@@ -48,7 +48,7 @@ function asked(string $method, string $path, array $query = [], ?array $body = n
 }
 
 /** Wait for a webhook of this type about the label that was received while the receiver was whole, or broken. */
-function received(string $type, string $label): array
+function received(string $type, string $label, string $endpoint): array
 {
     for ($count = 0; $count < 600; $count++) {
         foreach (@file(getenv('FOLDER') . '/received') ?: [] as $line) {
@@ -59,7 +59,8 @@ function received(string $type, string $label): array
         }
         usleep(100_000);
     }
-    throw new RuntimeException("$type never came");
+    $deliveries = json_encode(asked('GET', "webhooks/$endpoint/deliveries")['data']);
+    throw new RuntimeException("$type never came, but $deliveries");
 }
 
 $place = asked('GET', 'events', ['after' => 'now'])['next'];
@@ -86,13 +87,13 @@ $endpoint = asked('POST', 'webhooks', [], ['url' => getenv('HOOKS')]);
 file_put_contents(getenv('FOLDER') . '/secret', $endpoint['secret']);
 $label = asked('POST', 'shipments', [], $order, ['Idempotency-Key: ' . getenv('ORDER')]);
 echo "bought: {$label['status']}\n";
-$webhook = received('label.generated', $label['id']);
+$webhook = received('label.generated', $label['id'], $endpoint['id']);
 echo 'webhook: ', $webhook['genuine'] ? 'genuine' : 'FORGED', "\n";
 
 touch(getenv('FOLDER') . '/broken'); // the receiver fails, and its event is missed
 $cancelled = asked('POST', "shipments/{$label['id']}/cancel");
 echo "cancel: {$cancelled['status']}\n";
-$missed = received('label.cancelled', $label['id']);
+$missed = received('label.cancelled', $label['id'], $endpoint['id']);
 $found = [];
 do {
     $page = asked('GET', 'events', ['after' => $place]);
