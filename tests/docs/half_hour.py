@@ -39,21 +39,27 @@ Webhook = tuple[str, bool, dict[str, Any]]
 
 
 class Receiver(BaseHTTPRequestHandler):
-    secret, status = "", 204
+    secret = ""
     received: Queue[Webhook] = Queue()
-    lost: Queue[Webhook] = Queue()
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         genuine = is_genuine(Receiver.secret, self.headers, body)
-        status = Receiver.status  # as it was: the walk goes on with the queue
-        queue = Receiver.received if status == 204 else Receiver.lost
-        queue.put((self.headers["webhook-id"], genuine, json.loads(body)))
-        self.send_response(status)
+        event = json.loads(body)
+        Receiver.received.put((self.headers["webhook-id"], genuine, event))
+        self.send_response(500 if event["type"] == "label.cancelled" else 204)  # it fails at the one that is missed
         self.end_headers()
 
     def log_message(self, *args: object) -> None:
         pass
+
+
+def received(event_type: str, label_id: str) -> tuple[str, bool]:
+    """Wait for a webhook of this type about the label; return its id, and whether it is genuine."""
+    while True:
+        webhook_id, genuine, event = Receiver.received.get(timeout=60)
+        if event["type"] == event_type and event["data"]["id"] == label_id:
+            return webhook_id, genuine
 
 
 server = HTTPServer(("127.0.0.1", 0), Receiver)
@@ -88,19 +94,12 @@ endpoint = asked("POST", "webhooks", json={"url": f"http://127.0.0.1:{server.ser
 Receiver.secret = endpoint["secret"]
 label = asked("POST", "shipments", json=order, headers={"Idempotency-Key": os.environ["ORDER"]})
 print("bought:", label["status"])
-while True:
-    webhook_id, genuine, event = Receiver.received.get(timeout=60)
-    if event["data"].get("id") == label["id"] and event["type"] == "label.generated":
-        break
+_, genuine = received("label.generated", label["id"])
 print("webhook:", "genuine" if genuine else "FORGED")
 
-Receiver.status = 500  # the receiver fails, and its event is missed
 cancelled = asked("POST", f"shipments/{label['id']}/cancel")
 print("cancel:", cancelled["status"])
-while True:
-    lost_id, _, lost = Receiver.lost.get(timeout=60)
-    if lost["type"] == "label.cancelled":
-        break
+lost_id, _ = received("label.cancelled", label["id"])
 found: dict[str, str] = {}
 more = True
 while more or lost_id not in found:
