@@ -80,6 +80,17 @@ def draw(case: Case[Any]) -> random.Random:
 
 
 @schemathesis.hook
+def before_load_schema(context: HookContext, raw_schema: dict[str, Any]) -> None:
+    """Allow no field in an answer that is not described: shops have to expect new ones, but all are to be told.
+
+    An answer's schema requires all fields; an error may have no code.
+    """
+    for name, schema in raw_schema["components"]["schemas"].items():
+        if name == "Error" or schema.get("required") == list(schema.get("properties", ())):
+            schema["additionalProperties"] = False
+
+
+@schemathesis.hook
 def map_case(context: HookContext, case: Case[Any]) -> Case[Any]:
     """Put existing data into each operation's first valid case and half of the others, except in boundary tests."""
     if case.meta is None or case.meta.generation.mode.is_negative:

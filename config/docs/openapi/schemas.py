@@ -73,8 +73,8 @@ def object_schema(name: str, source: Json, names: Mapping[type, str]) -> Json:
     # What is None is what the details remove.
     kept = {each: {key: value for key, value in part.items() if value is not None} for each, part in properties.items()}
     schema = {"type": "object", "description": source["description"], "properties": kept}
-    if "additionalProperties" in source:  # an answer, which has all fields and no others
-        return schema | {"required": list(properties), "additionalProperties": False}
+    if source.get("is_answer"):
+        return schema | {"required": list(properties)}
     required = sorted(field_name for field_name, field in declared.items() if field.required)
     return schema | ({"required": required} if required and not name.startswith("Patched") else {})
 
