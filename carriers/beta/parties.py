@@ -116,22 +116,24 @@ def recipient(party: Party, *, is_at_point: bool = False, is_duty_paid: bool = F
 def at_point(party: Party, point: PickupPoint) -> Party:
     """Return the recipient at the pickup point: its name as the company and its address; the rest is the customer's.
 
-    The point's texts are the carrier's own, so one that is too long is cut, as the carrier does.
+    The point's texts are the carrier's own, so one that is too long is cut, as the carrier does, its address only where
+    it cannot be wrapped or joined.
     """
-    address1 = _shown(point.address1 or point.address2 or point.name)
-    address2 = _shown(point.address2) if point.address1 else ""
-    if point.country_code in ONE_LINE:
-        both = f"{address1} {address2}".strip()
-        address1, address2 = (both if len(both) <= LINE_LENGTH else address1), ""
-    return replace(
+    placed = replace(
         party,
-        company=_shown(point.name),
-        address1=address1,
-        address2=address2,
-        zip_code=_shown(point.zip_code),
-        city=_shown(point.city),
+        company=_cut(_shown(point.name)),
+        address1=_shown(point.address1 or point.address2 or point.name),
+        address2=_shown(point.address2) if point.address1 else "",
+        zip_code=_cut(_shown(point.zip_code)),
+        city=_cut(_shown(point.city)),
         country_code=point.country_code,
     )
+    try:
+        _lines(placed, RECIPIENT)
+    except CarrierError:
+        line3 = "" if point.country_code in ONE_LINE else _cut(placed.address2)
+        return replace(placed, address1=_cut(placed.address1), address2=line3)
+    return placed
 
 
 def before_look_up(party: Party) -> Party:
@@ -142,10 +144,14 @@ def before_look_up(party: Party) -> Party:
 def _shown(text: str) -> str:
     field = CarrierField(CARRIER, "pickupPointCode", LINE_LENGTH)
     try:
-        return to_latin(text, field)[:LINE_LENGTH].rstrip()
+        return to_latin(text, field)
     except CarrierError:
         spelled = "".join(anyascii(char) if char.isalnum() else char if char.isascii() else " " for char in text)
-        return " ".join(spelled.split())[:LINE_LENGTH].rstrip()
+        return " ".join(spelled.split())
+
+
+def _cut(text: str) -> str:
+    return text[:LINE_LENGTH].rstrip()
 
 
 def _address(party: Party, path: str, reason: str = "", *, is_notice: bool = False) -> Address:

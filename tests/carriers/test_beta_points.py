@@ -24,6 +24,7 @@ BETA = CREDENTIALS["beta"]
 FRANCE, EUROPE = "beta_point_retrait_france", "beta_point_retrait_europe"
 NEAR = http(answer_file("beta_points.json"), content_type=JSON)
 DAY_MS = 24 * 3600 * 1000
+LONG_STREET = "12 quai de la Fosse, entrée du parc Atlantis"
 
 
 def midnight_ms(day: int) -> int:
@@ -104,6 +105,9 @@ def test_the_label_is_sent_to_the_points_own_address_in_the_customers_name(serve
         ({"adresse1": "", "adresse2": "Gare du Nord"}, {"line2": "Gare du Nord"}),
         ({"adresse1": "", "adresse2": ""}, {"line2": "Tabac du Port"}),
         ({"adresse1": "x" * 50}, {"line2": "x" * 35, "line3": "Bâtiment B"}),
+        ({"adresse1": LONG_STREET, "adresse2": ""}, {"line2": LONG_STREET[:35], "line3": "Atlantis"}),
+        ({"adresse1": LONG_STREET}, {"line2": LONG_STREET[:35], "line3": "Atlantis Bâtiment B"}),
+        ({"adresse1": LONG_STREET, "adresse2": "y" * 36}, {"line2": LONG_STREET[:35], "line3": "y" * 35}),
         ({"adresse1": "☎ 12 quai Œ", "adresse2": "Москва"}, {"line2": "12 quai Oe", "line3": "Moskva"}),
     ],
 )
