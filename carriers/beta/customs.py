@@ -122,7 +122,7 @@ def _plain(text: str, path: str, max_length: int) -> str:
 def _contents(shipment: Shipment, customs: Customs) -> list[Json]:
     """Return each parcel's articles and comments and, for duties paid by the sender, the description of them all."""
     code = _code(shipment, customs)
-    describe = partial(printed_goods, max_length=DESCRIPTION_LENGTH - len(code))
+    describe = partial(printed_goods, ending=code)
     comments, parcels = all_of(
         lambda: _comments(shipment, customs),
         lambda: items_by_parcel(CARRIER, shipment, described(customs, describe)),
@@ -145,10 +145,13 @@ def _code(shipment: Shipment, customs: Customs) -> str:
     return f" - MID: {comments}" if comments else ""
 
 
-def printed_goods(words: str, path: str, max_length: int = DESCRIPTION_LENGTH) -> str:
-    """Return an article's description in plain ASCII; raises RequestRejected for one that cannot be printed."""
-    field = CarrierField(CARRIER, path, max_length, RequestRejected)
-    return required(to_plain(words, field), field)
+def printed_goods(words: str, path: str, ending: str = "") -> str:
+    """Return an article's description in plain ASCII, without the ending that is put behind it.
+
+    Raises RequestRejected for one that cannot be printed.
+    """
+    field = CarrierField(CARRIER, path, DESCRIPTION_LENGTH - len(ending), RequestRejected)
+    return required(to_plain(words, field).removesuffix(ending), field)
 
 
 def _articles(items: Sequence[CustomsItem], package: Package, code: str) -> list[Json]:

@@ -71,6 +71,12 @@ def test_a_manufacturers_code_ends_the_description_and_is_the_comments_of_an_onl
     assert declaration["comments"] == MANUFACTURER
 
 
+@pytest.mark.parametrize("description", [f"Savon - MID: {MANUFACTURER}", f"{'x' * 43} - MID: {MANUFACTURER}"])
+def test_a_manufacturers_code_that_ends_the_description_already_is_not_repeated(description: str) -> None:
+    (article,) = american(replace(SOAP, description=description))["contents"]["article"]
+    assert article["description"] == description
+
+
 def test_of_several_articles_each_has_the_manufacturers_code_and_there_are_no_comments() -> None:
     declaration = american(SOAP, replace(SOAP, description="x" * 43))
     described = [article["description"] for article in declaration["contents"]["article"]]
