@@ -105,8 +105,8 @@ def events() -> str:
     """List the types of events, each with the fields of its data."""
     rows = []
     for name, event_type in EVENT_TYPES.items():
-        rows.append((code(name), "", event_type.summary))
-        rows += [("", code(field), facts.meaning) for field, facts in event_type.fields.items()]
+        rows.append((code(name), "", event_type["summary"]))
+        rows += [("", code(field), facts["meaning"]) for field, facts in event_type["fields"].items()]
     return table(("type", "data", "meaning"), rows)
 
 

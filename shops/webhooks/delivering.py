@@ -113,7 +113,8 @@ def end_attempt(row: WebhookDelivery, outcome: Outcome, now: datetime) -> None:
         row.state = DeliveryState.QUEUED if pause else DeliveryState.DEAD
         row.due_at = now + pause if pause else now
     row.leased_until, row.last_attempt_at = None, now
-    row.last_status, row.last_reason, row.last_duration_ms = outcome.status, outcome.reason, outcome.duration_ms
+    row.last_status, row.last_reason = outcome.status, outcome.reason
+    row.last_duration_ms = round(outcome.duration_s * 1000)
 
 
 def release_next(outcomes: Iterable[Outcome], now: datetime) -> None:

@@ -31,7 +31,7 @@ class Event:
     message_id: str = field(default_factory=new_message_id)
 
     def __post_init__(self) -> None:
-        assert self.data.keys() == EVENT_TYPES[self.type].fields.keys(), self.type
+        assert self.data.keys() == EVENT_TYPES[self.type]["fields"].keys(), self.type
 
 
 def emit_all(shop_id: str, events: Iterable[Event], endpoints: Sequence[Row] | None = None) -> None:

@@ -56,10 +56,6 @@ class Outcome:
     reason: str
     duration_s: float
 
-    @property
-    def duration_ms(self) -> int:
-        return round(self.duration_s * 1000)
-
 
 @cache
 def pools() -> urllib3.PoolManager:

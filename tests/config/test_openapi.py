@@ -134,8 +134,8 @@ def test_what_is_written_by_hand_is_what_the_code_says(document: Json) -> None:
     received = source()["webhook"]["responses"]
     assert f"within {DEADLINE_S:g} seconds" in received["2XX"]["description"]
     assert f", {MAX_ATTEMPTS} times in all" in received["default"]["description"]
-    failed = EVENT_TYPES["label.failed"].fields.items()
-    assert example("event")["data"] == {name: field.example for name, field in failed}
+    failed = EVENT_TYPES["label.failed"]["fields"].items()
+    assert example("event")["data"] == {name: field["example"] for name, field in failed}
     assert document["components"]["headers"]["Allow"]["schema"]["examples"] == list(METHODS.values())
 
 

@@ -15,7 +15,7 @@ from config.docs.openapi.views import SafeLoader
 from shops.api.errors.coded import CODES, PDF_UNREADABLE
 from shops.api.errors.exceptions import ErrorEntry, Failures
 from shops.api.errors.plain import PLAIN_ERRORS
-from shops.webhooks.event_types import EVENT_TYPES, EventType, Field
+from shops.webhooks.event_types import EVENT_TYPES
 
 Json = dict[str, Any]
 SOURCE: Final = Path(__file__).with_name("source.yaml")
@@ -23,6 +23,13 @@ SOURCE: Final = Path(__file__).with_name("source.yaml")
 METHODS: Final = {"get": "GET, HEAD", "post": "POST", "patch": "PATCH", "delete": "DELETE"}
 ENTRIES: Final = PLAIN_ERRORS | CODES | {"PDF_UNREADABLE": PDF_UNREADABLE}
 ERROR_TIME: Final = "2026-11-21T03:12:30.620Z"
+# The schemas of events' fields, by their types.
+EVENT_FIELDS: Final[dict[str, Json]] = {
+    "text": {"type": "string"},
+    "text or null": {"type": ["string", "null"]},
+    "texts": {"type": "array", "items": {"type": "string"}},
+    "time or null": {"type": ["integer", "null"], "format": "int64"},
+}
 # The parts of `source.yaml` that others are made of.
 INGREDIENTS: Final = {"types", "answers", "webhook", "examples", "security"}
 
@@ -128,22 +135,23 @@ def headers(operation: Json, status: int) -> Json:
 # --- The requests to a shop's endpoint ---
 
 
-def webhook_operation(name: str, event_type: EventType, shared: Json) -> Json:
+def webhook_operation(name: str, event_type: Json, shared: Json) -> Json:
+    fields = event_type["fields"]
     kind = {"type": "string", "const": name, "description": "The type of the event.", "examples": [name]}
     data = {
         "type": "object",
         "description": "What the event tells. Further fields may be added.",
-        "properties": {field: described(facts) for field, facts in event_type.fields.items()},
-        "required": list(event_type.fields),
-        "examples": [{field: facts.example for field, facts in event_type.fields.items()}],
+        "properties": {field: described(facts) for field, facts in fields.items()},
+        "required": list(fields),
+        "examples": [{field: facts["example"] for field, facts in fields.items()}],
     }
-    fields = {"type": kind, "timestamp": shared["timestamp"], "data": data}
-    body = {"type": "object", "properties": fields, "required": list(fields)}
+    members = {"type": kind, "timestamp": shared["timestamp"], "data": data}
+    body = {"type": "object", "properties": members, "required": list(members)}
     return {
         "operationId": name.replace(".", "_"),
         "tags": shared["tags"],
         "summary": name,
-        "description": event_type.summary,
+        "description": event_type["summary"],
         "security": [],
         "parameters": shared["parameters"],
         "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
@@ -151,9 +159,9 @@ def webhook_operation(name: str, event_type: EventType, shared: Json) -> Json:
     }
 
 
-def described(field: Field) -> Json:
-    meaning = f"{field.meaning[0].upper()}{field.meaning[1:]}."
-    return field.schema | {"description": meaning, "examples": [field.example]}
+def described(field: Json) -> Json:
+    meaning = f"{field['meaning'][0].upper()}{field['meaning'][1:]}."
+    return EVENT_FIELDS[field["type"]] | {"description": meaning, "examples": [field["example"]]}
 
 
 def as_yaml(document: Json) -> bytes:

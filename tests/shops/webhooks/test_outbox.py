@@ -49,7 +49,7 @@ def test_a_shop_without_an_endpoint_has_its_events_too(shop: Shop) -> None:
 
 def test_events_cost_two_statements_however_many_and_deliveries_one(shop: Shop, receiver: Receiver) -> None:
     def statements() -> list[str]:
-        data = {name: field.example for name, field in EVENT_TYPES["label.failed"].fields.items()}
+        data = {name: field["example"] for name, field in EVENT_TYPES["label.failed"]["fields"].items()}
         with CaptureQueriesContext(connection) as captured, transaction.atomic():
             outbox.emit_all(shop.id, (outbox.Event("label.failed", str(number), data) for number in range(5)))
         return [query["sql"].split()[0] for query in captured if "SAVEPOINT" not in query["sql"]]
@@ -70,7 +70,7 @@ def test_paused_and_disabled_endpoints_keep_their_events(endpoint: WebhookEndpoi
 
 
 def test_an_event_with_a_field_too_few_or_too_many_is_not_told(endpoint: WebhookEndpoint) -> None:
-    data = {name: field.example for name, field in EVENT_TYPES["label.generated"].fields.items()}
+    data = {name: field["example"] for name, field in EVENT_TYPES["label.generated"]["fields"].items()}
     outbox.Event("label.generated", "label", data)
     for wrong in (data | {"name": "Zoé"}, {}):
         with pytest.raises(AssertionError, match=r"label\.generated"):
