@@ -28,7 +28,7 @@ from shops.api.serializer_fields import (
     StringField,
     TextField,
 )
-from shops.contracts.addresses import AddressSerializer, EmailField
+from shops.contracts.addresses import AddressSerializer, check_email
 from shops.webhooks.models import iso
 
 MAX_SIDE_CM = 300
@@ -50,7 +50,7 @@ class OrderedParcelSerializer(ObjectSerializer):
 class RecipientSerializer(AddressSerializer):
     """A postal address that parcels go to."""
 
-    email = EmailField(required=False, default="", max_length=80)
+    email = StringField(required=False, default="", max_length=80, validators=[check_email])
     provinceCode = CodeField("[A-Za-z]{2}", "the two letters of a state or province", required=False, max_length=2)
     instructions = StringField(required=False)
 

@@ -4,7 +4,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any
 
 from django.core.validators import EmailValidator
@@ -52,9 +51,6 @@ def check_email(email: str) -> None:
         is_email(email)
         if not re.fullmatch(r"[!-~]+@[A-Za-z0-9.-]+", email):
             raise serializers.ValidationError("must be an e-mail address of ASCII characters at a domain name.")
-
-
-EmailField = partial(StringField, validators=[check_email])
 
 
 class AddressSerializer(ObjectSerializer):

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from django.conf import settings
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 
 from carriers import CARRIERS
@@ -39,8 +40,7 @@ class NotAskedError(Exception):
     @property
     def sentence(self) -> str:
         """The reason as a sentence of its own."""
-        reason = str(self)
-        return f"{reason[0].upper()}{reason[1:]}."
+        return f"{capfirst(str(self))}."
 
 
 class BulkheadFullError(NotAskedError):
