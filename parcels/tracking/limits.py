@@ -50,6 +50,4 @@ class Slots:
             return self._slots.popleft()
 
 
-@cached({}, lock=Lock())
-def slots(carrier_code: str, *, is_test: bool) -> Slots:
-    return Slots(carrier_code, is_test=is_test)
+slots = cached({}, lock=Lock())(Slots)

@@ -151,32 +151,29 @@ class Refresh:
         """Ask about a batch and record it; return the outcomes."""
         contracts = Contracts(self.tracker, {number.shop_id for number in numbers})
         connection.close()
-        askable = [number for number in numbers if number.shop_id in contracts.credentials]
-        asked = list(self.ask_all(askable, contracts))
+        asked = list(self.ask_all(numbers, contracts))
         done = record_batch([each for each in asked if each.answer is not None], is_test=self.is_test)
         for each in asked:
             if each.outcome is Outcome.UNAVAILABLE:
                 due.back_off(each.number, each.outcome)
-            elif each.outcome is Outcome.CREDENTIALS_REJECTED:
-                contracts.refuse(each.number.shop_id)
             if not self.is_test:
                 metrics.ASKED.labels(self.tracker.name, each.outcome).inc()
         done |= {each.number.id for each in asked if each.answer is None}
-        due.release({number.id for number in askable} - done)
+        due.release({number.id for number in numbers} - done)
         return [each.outcome for each in asked]
 
     def ask_all(self, numbers: Iterable[TrackingNumber], contracts: Contracts) -> Iterator[Asked]:
         """Yield what was asked before the batch's time was over, the pass was stopped or the circuit breaker opened."""
         ends_at = time.monotonic() + due.BATCH_S
-        refused: set[str] = set()
         for number in numbers:
-            if number.shop_id in refused or self.breaker.state_for(number.shop_id) is CircuitState.OPEN:
+            shop_id = number.shop_id
+            if shop_id not in contracts.credentials or self.breaker.state_for(shop_id) is CircuitState.OPEN:
                 continue
             asked = self.ask(number, contracts)
             if asked is None:
                 return
             if asked.outcome is Outcome.CREDENTIALS_REJECTED:
-                refused.add(number.shop_id)
+                contracts.refuse(shop_id)
             yield asked
             if self.is_over or time.monotonic() > ends_at:
                 return
