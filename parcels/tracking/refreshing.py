@@ -159,7 +159,7 @@ class Refresh:
             if not self.is_test:
                 metrics.ASKED.labels(self.tracker.name, each.outcome).inc()
         done |= {each.number.id for each in asked if each.answer is None}
-        due.release({number.id for number in numbers} - done)
+        due.release({number.id for number in numbers if number.shop_id in contracts.credentials} - done)
         return [each.outcome for each in asked]
 
     def ask_all(self, numbers: Iterable[TrackingNumber], contracts: Contracts) -> Iterator[Asked]:
