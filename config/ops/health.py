@@ -63,14 +63,13 @@ def answer(status: HTTPStatus, body: dict[str, object]) -> HttpResponse:
 
 def states_of(runs: "dict[str, Future[str | None]]") -> dict[str, str]:
     """Return the state of each part; a database that is away is one cause, so it alone fails and is logged."""
-    name = databases()[DEFAULT_DB_ALIAS]
-    states = {name: state_of(name, runs[name])}
-    is_away = states[name] in {FAILING, SILENT}
-    for name, run in runs.items():
+    primary = databases()[DEFAULT_DB_ALIAS]
+    states: dict[str, str] = {}
+    for name, run in runs.items():  # the primary's comes first
+        is_away = states.get(primary) in {FAILING, SILENT}
         is_unknown = is_away and name in ASK_DATABASE and (not run.done() or run.exception() is not None)
-        if name not in states:
-            states[name] = UNKNOWN if is_unknown else state_of(name, run)
-    return {name: states[name] for name in runs}
+        states[name] = UNKNOWN if is_unknown else state_of(name, run)
+    return states
 
 
 def state_of(name: str, run: "Future[str | None]") -> str:

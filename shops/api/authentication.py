@@ -36,13 +36,10 @@ class BearerAuthentication(BaseAuthentication):
 
     def authenticate(self, request: Request) -> tuple[Shop, AccessToken]:
         secret = sent_token(request.META)
-        if secret is None:
-            count_refusal(request)
-            raise UnauthenticatedError(TOKEN_MISSING)
-        token = valid_token(secret, is_replica_enough=self.is_replica_enough)
+        token = None if secret is None else valid_token(secret, is_replica_enough=self.is_replica_enough)
         if token is None:
             count_refusal(request)
-            raise UnauthenticatedError(TOKEN_INVALID)
+            raise UnauthenticatedError(TOKEN_MISSING if secret is None else TOKEN_INVALID)
         request._request.shop_id = token.shop_id  # type: ignore[attr-defined]  # for the log line
         return token.shop, token
 

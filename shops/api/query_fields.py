@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from typing import Any, Final
 from urllib.parse import quote
@@ -50,14 +51,12 @@ class MomentParameter(StringField):
 
     def to_internal_value(self, data: Any) -> Any:
         text = super().to_internal_value(data)
-        try:
+        with suppress(ValueError):  # the 30th of February
             if DAY.fullmatch(text):
                 day = date.fromisoformat(text) + timedelta(days=self.is_end)
                 return datetime.combine(day, time(), PARIS)
             if MOMENT.fullmatch(text):
                 return datetime.fromisoformat(text)
-        except ValueError:  # the 30th of February
-            pass
         raise serializers.ValidationError(
             f"must be ISO 8601 with an offset, such as 2026-11-21T04:24:48Z{self.escaping}, or a day, YYYY-MM-DD,"
             " from 2000 to 2199."

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from types import NoneType
@@ -23,10 +24,7 @@ NAMES: dict[type, str] = {
     dict: "an object",
     NoneType: "null",
 }
-MESSAGES: dict[str, Any] = {
-    "required": REQUIRED,
-    "null": "must not be null.",
-}
+MESSAGES: dict[str, Any] = {"required": REQUIRED, "null": "must not be null."}
 
 
 class StrictField(serializers.Field[Any, Any, Any, Any]):
@@ -113,11 +111,9 @@ class DateField(StringField):
 
     def to_internal_value(self, data: Any) -> Any:
         text = super().to_internal_value(data)
-        try:
+        with suppress(ValueError):  # the 30th of February
             if self.form.fullmatch(text):
                 return date.fromisoformat(text)
-        except ValueError:  # the 30th of February
-            pass
         raise serializers.ValidationError("must be a day, YYYY-MM-DD.")
 
 

@@ -13,7 +13,7 @@ from config.docs.generated_tables import products
 from config.docs.openapi import schemas
 from config.docs.openapi.views import SafeLoader
 from shops.api.errors.coded import CODES, PDF_UNREADABLE
-from shops.api.errors.exceptions import ErrorEntry, Failures
+from shops.api.errors.exceptions import ErrorEntry
 from shops.api.errors.plain import PLAIN_ERRORS
 from shops.webhooks.event_types import EVENT_TYPES
 
@@ -99,7 +99,7 @@ def answers(operation: Json, methods: str) -> Json:
     }
 
 
-def failures(operation: Json) -> Failures:
+def failures(operation: Json) -> dict[int, tuple[ErrorEntry, ...]]:
     """Return an operation's own failures and those of every endpoint."""
     names = {405: ["method_not_allowed"]} | operation["errors"]
     names[500] = ["unexpected", *names.get(500, ())]

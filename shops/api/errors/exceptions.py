@@ -43,9 +43,6 @@ class ErrorEntry:
         return replace(self, message=message, retry_after_s=retry_after_s)
 
 
-Failures = dict[int, tuple[ErrorEntry, ...]]  # what may go wrong in an operation, by status
-
-
 def read_entries(file_name: str) -> dict[str, ErrorEntry]:
     """Read a table of this folder; an entry's first status is used unless Django REST framework gives another."""
     rows = tomllib.loads(Path(__file__).with_name(file_name).read_text("utf-8"))
