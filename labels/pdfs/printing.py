@@ -15,7 +15,6 @@ from labels.pdfs import storage, unmerged
 from shops.api.concurrency import ConcurrencyLimit
 
 MAX_LABELS = 500
-READERS = 8  # an object store answers within some milliseconds, of which nearly all are waiting
 MERGING_TIMEOUT_S = 30.0
 
 
@@ -60,7 +59,7 @@ def contents(labels: Sequence[ShippingLabel]) -> list[bytes]:
                 raise PrintingError(format_lazy(text, size=MAX_OUTPUT_BYTES // 1024**2))
         return content
 
-    pool = ThreadPoolExecutor(min(READERS, len(labels)))
+    pool = ThreadPoolExecutor(min(storage.READERS, len(labels)))
     try:
         return list(pool.map(read, labels))
     finally:

@@ -21,7 +21,6 @@ from shops.db.bulk import BATCH_SIZE, chunks
 
 ROOT: Final = "receipts"
 TIMEOUT_S: Final = 3.0  # an order waits no longer for a storage that is silent
-READERS: Final = 8  # an object store answers within some milliseconds, of which nearly all are waiting
 MADE_ANEW: Final = ("search_words",)
 COLUMNS: Final[list[Field[Any, Any]]] = [
     column for column in ShippingLabel._meta.concrete_fields if column.name not in MADE_ANEW
@@ -75,7 +74,7 @@ def read_since(moment: datetime) -> Iterator[tuple[str, ShippingLabel | None]]:
         except UnreadableSecretError:
             return label_id, None
 
-    with ThreadPoolExecutor(READERS) as pool:
+    with ThreadPoolExecutor(storage.READERS) as pool:
         for some in chunks(label_ids, BATCH_SIZE):
             yield from pool.map(read_one, some)
 

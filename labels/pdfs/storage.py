@@ -19,6 +19,7 @@ from shops import spans
 from shops.api.paths import FILES
 
 URL_LIFETIME_S = 900
+READERS = 8  # threads: an object store answers within some milliseconds, of which nearly all are waiting
 ROOT = "labels"  # the start of every PDF's name
 signer = signing.TimestampSigner(salt="labels.storage")
 BACK_OFF_S = 1.0  # botocore's longest pause before its second attempt, which no deadline ends

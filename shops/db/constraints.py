@@ -1,5 +1,7 @@
 """Constraints that are added while the service runs."""
 
+from typing import Any
+
 from django.contrib.postgres import operations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations import AddConstraint
@@ -17,11 +19,9 @@ class AddConstraintNotValid(Concurrently, operations.AddConstraintNotValid):
 class ValidateConstraint(operations.ValidateConstraint):
     """Checks the rows that were there before, without blocking writes; it belongs into a migration of its own."""
 
-    def database_forwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
+    def database_forwards(self, app_label: str, schema_editor: Any, *states: Any, **named: Any) -> None:
         if schema_editor.connection.vendor == "postgresql":
-            super().database_forwards(app_label, schema_editor, from_state, to_state)
+            super().database_forwards(app_label, schema_editor, *states, **named)
 
 
 class AddUniqueConcurrently(AddConstraint):

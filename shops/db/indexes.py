@@ -1,10 +1,10 @@
 """Indexes that are added and removed while the service runs, and the one of keys in capital and small letters."""
 
+from typing import Any
+
 from django.contrib.postgres import operations
-from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations import AddIndex, RemoveIndex
 from django.db.migrations.operations.base import Operation
-from django.db.migrations.state import ProjectState
 from django.db.models import Index, Q
 from django.db.models.functions import Lower, Upper
 
@@ -24,17 +24,13 @@ class Concurrently:
     usual: type[Operation]
     concurrent: type[Operation]
 
-    def database_forwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        self.kind(schema_editor).database_forwards(self, app_label, schema_editor, from_state, to_state)  # type: ignore[arg-type]  # a subclass of both
+    def database_forwards(self, app_label: str, schema_editor: Any, *states: Any, **named: Any) -> None:
+        self.kind(schema_editor).database_forwards(self, app_label, schema_editor, *states, **named)
 
-    def database_backwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        self.kind(schema_editor).database_backwards(self, app_label, schema_editor, from_state, to_state)  # type: ignore[arg-type]  # a subclass of both
+    def database_backwards(self, app_label: str, schema_editor: Any, *states: Any, **named: Any) -> None:
+        self.kind(schema_editor).database_backwards(self, app_label, schema_editor, *states, **named)
 
-    def kind(self, schema_editor: BaseDatabaseSchemaEditor) -> type[Operation]:
+    def kind(self, schema_editor: Any) -> Any:
         return self.concurrent if schema_editor.connection.vendor == "postgresql" else self.usual
 
 

@@ -1,6 +1,6 @@
 """Moments that all processes share: a carrier's next free slot, a task's next run."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.db import models, transaction
 
@@ -45,8 +45,6 @@ def claim(name: str, *, lease: timedelta) -> bool:
     return Pace.objects.get_or_create(name=name, defaults={"next_at": now + lease})[1]
 
 
-def schedule(name: str, *, wait: timedelta) -> datetime:
-    """Set the next moment to `wait` from now; return it."""
-    next_at = clock.now() + wait
-    Pace.objects.filter(name=name).update(next_at=next_at)
-    return next_at
+def schedule(name: str, *, wait: timedelta) -> None:
+    """Set the next moment to `wait` from now."""
+    Pace.objects.filter(name=name).update(next_at=clock.now() + wait)

@@ -37,12 +37,12 @@ SHARED: Final[dict[Any, str]] = {
     "carrierCode": "CarrierCode",
     "productCode": "ProductCode",
 }
-MOMENT: Final[Json] = {
-    "type": "string",
-    "pattern": f"^({query_fields.DAY.pattern}|{query_fields.MOMENT.pattern})$",
-}
 PLAIN: Final[dict[type[Field], Json]] = {
     fields.DateField: {"type": "string", "format": "date"},
+    query_fields.MomentParameter: {
+        "type": "string",
+        "pattern": f"^({query_fields.DAY.pattern}|{query_fields.MOMENT.pattern})$",
+    },
     fields.NumberField: {"type": "number"},
     fields.BooleanField: {"type": "boolean"},
     fields.ArrayField: {"type": "array", "items": {}},
@@ -116,8 +116,8 @@ def value_schema(field: Field) -> Json:
     match field:
         case fields.ChoiceField():
             return {"type": "string", "enum": list(field.choices)}
-        case query_fields.MomentParameter():
-            return MOMENT
+        case query_fields.WholeNumberParameter():
+            return {"type": "integer", "minimum": 1, "maximum": field.max_value, "default": field.default}
         case fields.StringField() if type(field) not in PLAIN:
             return {"type": "string"} | dict(string_bounds(field))
         case fields.AmountField():
@@ -152,12 +152,6 @@ def parameters(source: Json) -> Iterator[Json]:
             "name": name,
             **({"required": True} if field.required else {}),
             "description": source["texts"][name],
-            "schema": source.get("schemas", {}).get(name) or parameter_schema(field),
+            "schema": source.get("schemas", {}).get(name) or value_schema(field),
             "examples": {f"{name[0].upper()}{name[1:]}": {"value": source["examples"][name], "summary": name}},
         }
-
-
-def parameter_schema(field: Field) -> Json:
-    if not isinstance(field, query_fields.WholeNumberParameter):
-        return value_schema(field)
-    return {"type": "integer", "minimum": 1, "maximum": field.max_value, "default": field.default}
