@@ -94,12 +94,8 @@ def release(ids: Iterable[int]) -> None:
 def back_off(number: TrackingNumber, outcome: Outcome) -> None:
     """Ask about a number again later, after a failure, which changes nothing else."""
     failures = number.failures + 1
-    update_free(
-        numbers_of([number.id]),
-        outcome=outcome,
-        failures=min(failures, 1000),
-        due_at=next_try(failures, clock.now()),
-    )
+    due_at = next_try(failures, clock.now())
+    update_free(numbers_of([number.id]), outcome=outcome, failures=min(failures, 1000), due_at=due_at)
 
 
 def defer_shop(carrier_code: str, shop_id: str, outcome: Outcome) -> None:

@@ -12,8 +12,8 @@ MAX_EVENTS: Final = 500
 EPOCH, MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
 LAST_DAY_MS: Final = 253_402_214_400_000  # 9999-12-31
 
-# From the least advanced to the most: of several numbers the first counts, of events at one time the last.
-ADVANCE: Final = {
+# From none and the least advanced to the most: of several numbers the first counts, of events at one time the last.
+ADVANCE: Final[dict[Status | None, int]] = {None: -1} | {
     Status(name): rank
     for rank, name in enumerate(
         "FULFILLED IN_TRANSIT EXCEPTION DELIVERY_FAILURE OUT_FOR_DELIVERY WAITING_FOR_PICKUP RETURN_TO_SENDER"
@@ -44,8 +44,7 @@ class CarrierEvent(NamedTuple):
 
     @classmethod
     def stored(cls, number: str, row: dict[str, Any]) -> Self:
-        status = row["status"]
-        return cls(number, **row | {"status": None if status is None else Status(status)})
+        return cls(number, **row | {"status": row["status"] and Status(row["status"])})
 
     def as_stored(self) -> dict[str, Any]:
         """Return the event as the row of its number keeps it."""
@@ -63,7 +62,7 @@ class CarrierEvent(NamedTuple):
     @property
     def order(self) -> tuple[int, int, int, str, str]:
         """The place among the events of a parcel: at one time as the carrier gave them, then by how far they go."""
-        return self.at, self.rank, -1 if self.status is None else ADVANCE[self.status], self.code, self.number
+        return self.at, self.rank, ADVANCE[self.status], self.code, self.number
 
     @property
     def weight(self) -> tuple[bool, bool, int, int, str, str]:
@@ -72,15 +71,8 @@ class CarrierEvent(NamedTuple):
         A listed code's event that once changed nothing stays so: a tracker takes a status away when it knows more. An
         unlisted code has its status only while no later one changes anything, and keeps it.
         """
-        rank = -1 if self.status is None else ADVANCE[self.status]
-        return (
-            self.is_listed,
-            (self.status is None) == self.is_listed,
-            rank,
-            self.kept_until or 0,
-            self.text,
-            self.place,
-        )
+        is_as_listed = (self.status is None) == self.is_listed
+        return self.is_listed, is_as_listed, ADVANCE[self.status], self.kept_until or 0, self.text, self.place
 
 
 def union(*groups: Iterable[CarrierEvent]) -> list[CarrierEvent]:

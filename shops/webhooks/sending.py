@@ -12,13 +12,7 @@ from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3.exceptions import HTTPError, NameResolutionError, NewConnectionError, SSLError
 from urllib3.exceptions import TimeoutError as LateError
 
-from carriers.http.connections import (
-    MAX_HEAD_BYTES,
-    AddressRefusedError,
-    AnswerTooLargeError,
-    pool_manager,
-    within,
-)
+from carriers.http.connections import MAX_HEAD_BYTES, AddressRefusedError, AnswerTooLargeError, pool_manager, within
 from shops.contracts.encryption import UnreadableSecretError
 from shops.db import clock
 from shops.webhooks.claims import DEADLINE_S, MAX_FOR_ENDPOINT, Claim

@@ -10,12 +10,7 @@ from rest_framework import serializers
 
 from shops.api.cursors import MAX_CURSOR_LENGTH, PageSerializer
 from shops.api.field_faults import Fault
-from shops.api.query_fields import (
-    MomentParameter,
-    QuerySerializer,
-    TextParameter,
-    WholeNumberParameter,
-)
+from shops.api.query_fields import MomentParameter, QuerySerializer, TextParameter, WholeNumberParameter
 from shops.api.serializer_fields import ChoiceField, ListOfField, ObjectSerializer, StringField
 from shops.webhooks import feed
 from shops.webhooks.event_types import EVENT_TYPES, SUBSCRIBABLE

@@ -11,8 +11,8 @@ from carriers.order_table import ORDER_FIELDS, described
 from carriers.products import PRODUCTS
 from parcels.models import TrackingStatus
 from parcels.serializers import StatusField, check_web_address
-from shops.api import query_fields
 from shops.api import serializer_fields as fields
+from shops.api.query_fields import DAY, MOMENT, MomentParameter, WholeNumberParameter
 from shops.contracts.addresses import COUNTRY_CODES, CountryField
 
 Json = dict[str, Any]
@@ -39,10 +39,7 @@ SHARED: Final[dict[Any, str]] = {
 }
 PLAIN: Final[dict[type[Field], Json]] = {
     fields.DateField: {"type": "string", "format": "date"},
-    query_fields.MomentParameter: {
-        "type": "string",
-        "pattern": f"^({query_fields.DAY.pattern}|{query_fields.MOMENT.pattern})$",
-    },
+    MomentParameter: {"type": "string", "pattern": f"^({DAY.pattern}|{MOMENT.pattern})$"},
     fields.NumberField: {"type": "number"},
     fields.BooleanField: {"type": "boolean"},
     fields.ArrayField: {"type": "array", "items": {}},
@@ -116,7 +113,7 @@ def value_schema(field: Field) -> Json:
     match field:
         case fields.ChoiceField():
             return {"type": "string", "enum": list(field.choices)}
-        case query_fields.WholeNumberParameter():
+        case WholeNumberParameter():
             return {"type": "integer", "minimum": 1, "maximum": field.max_value, "default": field.default}
         case fields.StringField() if type(field) not in PLAIN:
             return {"type": "string"} | dict(string_bounds(field))
