@@ -1,6 +1,6 @@
 """Renders blocks of code; examples of one thing in several languages become a choice of language."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, groupby
 
 from django.template.loader import render_to_string
@@ -30,7 +30,7 @@ def with_choices(tokens: list[Token]) -> Iterator[Token]:
     numbers = count(1)
     for is_code, run in groupby(tokens, lambda token: token.type == "fence"):
         blocks = list(run)
-        examples = split(blocks) if is_code else []
+        examples = split(blocks, lambda block: language_of(block) in LANGUAGES) if is_code else []
         if len(examples) > 1:
             context = {"examples": list(map(shown, examples)), "number": next(numbers)}
             yield Token("html_block", "", 0, content=render_to_string("docs/examples.html", context))
@@ -38,15 +38,15 @@ def with_choices(tokens: list[Token]) -> Iterator[Token]:
             yield from blocks
 
 
-def split(blocks: Sequence[Token]) -> list[list[Token]]:
-    """Split a run of code into examples, each with the answers below it."""
-    examples: list[list[Token]] = []
-    for block in blocks:
-        if language_of(block) in LANGUAGES:
-            examples.append([])
-        if examples:
-            examples[-1].append(block)
-    return examples
+def split(tokens: Iterable[Token], begins: Callable[[Token], bool]) -> list[list[Token]]:
+    """Split tokens into parts, each from one that begins a part up to the next: an example with the answers below."""
+    parts: list[list[Token]] = []
+    for token in tokens:
+        if begins(token):
+            parts.append([])
+        if parts:
+            parts[-1].append(token)
+    return parts
 
 
 def shown(blocks: Sequence[Token]) -> dict[str, str]:

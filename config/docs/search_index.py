@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.html import strip_tags
 from markdown_it.token import Token
 
+from config.docs.examples import split
 from config.docs.guide import CHANGES, PAGES, REFUSALS, markdown, tokens_of
 from config.docs.openapi.views import as_json
 from shops.api.errors.coded import CODES
@@ -35,19 +36,8 @@ def entry(route: str, anchor: str, page: str, title: str, text: str) -> dict[str
 
 def sections() -> Iterator[dict[str, str]]:
     for route, page, path in TEXTS:
-        for heading, rest in by_heading(tokens_of(path)):
-            yield entry(route, str(heading.attrGet("id")), page, text_in(rest[:1]), text_in(rest[1:]))
-
-
-def by_heading(tokens: Iterable[Token]) -> list[tuple[Token, list[Token]]]:
-    """Return each heading with the tokens up to the next; the first is the heading's own text."""
-    parts: list[tuple[Token, list[Token]]] = []
-    for token in tokens:
-        if token.type == "heading_open":
-            parts.append((token, []))
-        else:
-            parts[-1][1].append(token)
-    return parts
+        for heading, title, *rest in split(tokens_of(path), lambda token: token.type == "heading_open"):
+            yield entry(route, str(heading.attrGet("id")), page, text_in([title]), text_in(rest))
 
 
 def text_in(tokens: Iterable[Token]) -> str:
