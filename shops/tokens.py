@@ -6,6 +6,8 @@ import secrets
 import string
 import zlib
 
+from django.core.signing import b62_encode
+
 PREFIX = "pts_"  # parcel tracking service; makes a leaked token recognisable
 TEST_PREFIX = "pts_test_"  # of a test shop's
 RANDOM_LENGTH = 30  # of 62 letters and digits: 178 random bits
@@ -21,12 +23,7 @@ def new_token(*, is_test: bool = False) -> str:
 
 def checksum(random: str) -> str:
     """Return the CRC-32 of the random part in base 62; it exposes a mistyped or invented token without a query."""
-    number = zlib.crc32(random.encode())
-    digits = ""
-    for _ in range(CHECKSUM_LENGTH):
-        number, digit = divmod(number, len(ALPHABET))
-        digits = ALPHABET[digit] + digits
-    return digits
+    return b62_encode(zlib.crc32(random.encode())).zfill(CHECKSUM_LENGTH)
 
 
 def is_well_formed(token: str) -> bool:

@@ -6,6 +6,7 @@ of PostgreSQL, in the process, without HTTP; pages above `GOAL_MS` are marked.
 
 import argparse
 import logging
+import string
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -102,10 +103,10 @@ def load_labels(count: int, days: int = DAYS) -> None:
 
 def make_labels(cursor: Any, count: int, days: int = DAYS) -> None:
     """Make labels of the last days, each to a recipient of its own."""
-    from labels.ids import ALPHABET, EPOCH
+    from labels.ids import EPOCH
     from tests.benchmarks.parcels import columns_of, make_rows
 
-    cursor.execute(FUNCTION.format(ALPHABET, EPOCH))
+    cursor.execute(FUNCTION.format(string.digits + string.ascii_uppercase, EPOCH))
     samples = [columns_of(sample_label(number)) for number in range(LABEL_SAMPLES)]
     make_rows(cursor, LABELS_TABLE, samples, OWN, count, AT.format(datetime.now(UTC).isoformat(), days, count))
 

@@ -76,6 +76,10 @@ def test_a_token_with_something_added_is_not_well_formed(change: str) -> None:
     assert not tokens.is_well_formed(change.format(token, token))
 
 
+def test_a_token_of_an_earlier_version_stays_well_formed() -> None:
+    assert tokens.is_well_formed("pts_" + "0" * 30 + "2C8GjS")
+
+
 def test_only_a_digest_is_stored(own: Caller) -> None:
     own.get(FOUND)
     row = AccessToken.objects.filter(shop=own.shop).values().get()
