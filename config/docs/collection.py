@@ -3,7 +3,6 @@
 from pathlib import Path
 
 SOURCE = Path(__file__).with_name("parcels.http")
-NEW_LINE = "\n"
 
 
 def collection(**variables: str) -> str:
@@ -12,5 +11,5 @@ def collection(**variables: str) -> str:
     for name, value in variables.items():
         before, assignment, rest = text.partition(f"\n@{name} = ")
         assert assignment, name
-        text = f"{before}{assignment}{value}{rest[rest.index(NEW_LINE) :]}"
+        text = before + assignment + value + rest[rest.index("\n") :]
     return text

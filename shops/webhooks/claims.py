@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 from django.db import transaction
-from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, Value, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Subquery, Value, When
 from django.db.models.functions import Coalesce, Greatest
 
 from carriers.http.connections import Deadline
@@ -79,12 +79,6 @@ class Load:
         free -= self.of_endpoint.get(endpoint.id, 0)
         return min(free, MAX_FOR_SHOP - self.of_shop[endpoint.shop_id])
 
-    @property
-    def is_full(self) -> Q:
-        """The condition of endpoints without room."""
-        full_shops = [shop_id for shop_id, count in self.of_shop.items() if count >= MAX_FOR_SHOP]
-        return Q(id__in=self.full_endpoints) | Q(shop__in=full_shops)
-
 
 def claim(limit: int, slow_limit: int | None = None) -> list[Claim]:
     """Lease up to so many due deliveries to this process, of them up to `slow_limit` to slow endpoints."""
@@ -107,7 +101,10 @@ def claim(limit: int, slow_limit: int | None = None) -> list[Claim]:
 def waiting_endpoints(limit: int, *, has_slow: bool) -> list[str]:
     """Find the endpoints that have something due, and room for it; the one that waits longest first."""
     due = queued().filter(is_due(clock.Now()), endpoint=OuterRef("pk"))
-    waiting = WebhookEndpoint.objects.active().filter(Exists(due)).exclude(Load().is_full)
+    load = Load()
+    full_shops = [shop_id for shop_id, count in load.of_shop.items() if count >= MAX_FOR_SHOP]
+    waiting = WebhookEndpoint.objects.active().filter(Exists(due))
+    waiting = waiting.exclude(id__in=load.full_endpoints).exclude(shop__in=full_shops)
     if not has_slow:
         waiting = waiting.exclude(is_slow=True)
     return list(waiting.order_by(F("served_at").asc(nulls_first=True), "id").values_list("id", flat=True)[:limit])
