@@ -74,9 +74,8 @@ class Contracts:
                 try:
                     self.credentials[shop_id] = contract.credentials
                 except UnreadableSecretError:
-                    logger.warning(
-                        "carrier not asked", extra={"contract": contract.id, "reason": "UnreadableSecretError"}
-                    )
+                    extra = {"contract": contract.id, "reason": "UnreadableSecretError"}
+                    logger.warning("carrier not asked", extra=extra)
                     self._defer(shop_id, Outcome.UNAVAILABLE)
         self.others = others_of(list(self._contracts.values()))
 

@@ -5,7 +5,7 @@ came. `update` and `recompute` write it: everything that changes a number or an 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import attrgetter
@@ -228,14 +228,11 @@ def recompute(
     numbers: defaultdict[str, list[TrackingNumber]] = defaultdict(list)
     for each in TrackingNumber.objects.filter(parcel__id__in=[parcel.id for parcel in parcels]):
         numbers[each.parcel_id].append(each)
-    emit(list(changes(parcels, numbers, now, is_withdrawn)), is_silent=is_silent)
+    emit(list(changes(parcels, numbers, now, is_withdrawn=is_withdrawn)), is_silent=is_silent)
 
 
 def changes(
-    parcels: Iterable[Parcel],
-    numbers: defaultdict[str, list[TrackingNumber]],
-    now: datetime,
-    is_withdrawn: bool | None,  # noqa: FBT001 - as of `recompute`
+    parcels: Iterable[Parcel], numbers: Mapping[str, list[TrackingNumber]], now: datetime, *, is_withdrawn: bool | None
 ) -> Iterator[StatusChange]:
     """Write each parcel that changes; yield the status that was emitted last, and the one that it has."""
     for parcel in parcels:

@@ -58,9 +58,8 @@ def answer(*, shop_id: str, after: Place | None, limit: int, **of_type: str) -> 
 def last_of(rows: WebhookEventQuerySet) -> WebhookEvent | None:
     """Return the last event before which none can be committed any more."""
     is_readable = Q(transaction_id__lt=FirstRunning()) | Q(transaction_id__gte=FirstToCome())
-    found: Any = (
-        rows.filter(is_readable).annotate(first_to_come=FirstToCome()).order_by("-transaction_id", "-id").first()
-    )
+    readable = rows.filter(is_readable).annotate(first_to_come=FirstToCome())
+    found: Any = readable.order_by("-transaction_id", "-id").first()
     if found and 0 < found.first_to_come <= found.transaction_id:
         forget_transactions()
         return last_of(rows)
