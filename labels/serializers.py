@@ -20,7 +20,6 @@ from shops.api import request_body
 from shops.api.field_faults import Fault, add_fault
 from shops.api.serializer_fields import (
     AmountField,
-    CentsField,
     ChoiceField,
     CodeField,
     DateField,
@@ -67,7 +66,7 @@ class LabelOrderSerializer(ObjectSerializer):
     reference = StringField(required=False, default="")
     pickupPointCode = StringField(source="pickup_point_code", required=False, default="")
     shipDate = DateField(source="ship_on", required=False)
-    insuredValue = CentsField(source="insured_value_eur", max_value=MAX_INSURED_EUR, required=False)
+    insuredValue = AmountField(source="insured_value_eur", max_value=MAX_INSURED_EUR, unit="euros", required=False)
     labelFormat = ChoiceField(LABEL_FORMATS, source="label_format", required=False)
     originAddress = AddressSerializer(source="sender", required=False)
     destinationAddress = RecipientSerializer(source="recipient")
@@ -91,6 +90,12 @@ class LabelOrderSerializer(ObjectSerializer):
             "sides_cm": sides if any(map(any, sides)) else [],
             "parcel_references": references if any(references) else [],
         }
+
+    def validate_insuredValue(self, text: str) -> Decimal:  # noqa: N802 - DRF's name for it
+        euros = Decimal(text)
+        if euros != round(euros, 2):
+            raise serializers.ValidationError("must have at most two decimals.")
+        return euros
 
     def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
         return order_faults(data)

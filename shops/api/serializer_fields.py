@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import date
-from decimal import Decimal
 from types import NoneType
 from typing import Any
 
@@ -146,19 +145,6 @@ class AmountField(NumberField):
         if not 0 < number <= self.max_value:
             raise serializers.ValidationError(f"must be above 0 and at most {self.max_value} {self.unit}.")
         return str(number)
-
-
-class CentsField(AmountField):
-    """An amount of euros, of whole cents, read as an exact decimal."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(unit="euros", **kwargs)
-
-    def to_internal_value(self, data: Any) -> Any:
-        euros = Decimal(super().to_internal_value(data))
-        if euros != round(euros, 2):
-            raise serializers.ValidationError("must have at most two decimals.")
-        return euros
 
 
 class IntegerField(NumberField):
