@@ -32,18 +32,14 @@ UNREADABLE: Final = (
 )
 
 
-class CursorParameter(TextParameter):
-    """A cursor of the list that is asked for, read as its place."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        return place_of(super().to_internal_value(data), self.context["scope"])
-
-
 class PageSerializer(QuerySerializer):
     """The query of a list; those with filters add them."""
 
     limit = WholeNumberParameter(max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
-    cursor = CursorParameter(max_length=MAX_CURSOR_LENGTH)
+    cursor = TextParameter(max_length=MAX_CURSOR_LENGTH)
+
+    def validate_cursor(self, cursor: str) -> Place:
+        return place_of(cursor, self.context["scope"])
 
 
 def signed(place: Place, scope: str) -> str:

@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import connection
 from django.db.models import functions
@@ -19,17 +19,9 @@ FOLLOWED_S = 60.0
 MAX_OFFSET_S = 5.0
 # The time as a column of a statement's answer; SQLite's clock is this host's.
 COLUMN = {"postgresql": "clock_timestamp()", "sqlite": "NULL"}
+# This host's time before the database was asked last, by a clock that nobody sets, and the time that it gave.
+latest = -FOLLOWED_S, datetime.min.replace(tzinfo=UTC)
 logger = logging.getLogger("service.clock")
-
-
-class Reading(NamedTuple):
-    """A time that the database gave, and this host's before it was asked, by a clock that nobody sets."""
-
-    asked_at_s: float
-    moment: datetime
-
-
-latest = Reading(-FOLLOWED_S, datetime.min.replace(tzinfo=UTC))
 
 
 def now() -> datetime:
@@ -46,7 +38,7 @@ def followed(start: Callable[..., Read], *arguments: Any) -> list[Row]:
     asked_at_s = clock_s()
     rows = start(*arguments)()
     if rows and rows[0][0]:
-        latest = max(latest, Reading(asked_at_s, rows[0][0]))
+        latest = max(latest, (asked_at_s, rows[0][0]))
     return rows
 
 

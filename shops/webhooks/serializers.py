@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rest_framework import serializers
 
-from shops.api.cursors import MAX_CURSOR_LENGTH, PageSerializer
+from shops.api.cursors import MAX_CURSOR_LENGTH, PageSerializer, Place
 from shops.api.field_faults import Fault
 from shops.api.query_fields import MomentParameter, QuerySerializer, TextParameter, WholeNumberParameter
 from shops.api.serializer_fields import ChoiceField, ListOfField, ObjectSerializer, StringField
@@ -21,19 +21,14 @@ MAX_EVENTS: Final = 500
 MAX_TYPES: Final = 100  # that are read, the same one twice included
 
 
-class PlaceParameter(TextParameter):
-    """A place in the events of the shop that asks, or `now`."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        """Return the place as `feed.answer` takes it."""
-        after = super().to_internal_value(data)
-        return None if after == feed.NOW else feed.checked_place(after, self.context["shop_id"])
-
-
 class EventQuerySerializer(QuerySerializer):
-    after = PlaceParameter(max_length=MAX_CURSOR_LENGTH)
+    after = TextParameter(max_length=MAX_CURSOR_LENGTH)
     type = ChoiceField(tuple(EVENT_TYPES), required=False)
     limit = WholeNumberParameter(max_value=MAX_EVENTS, default=100)
+
+    def validate_after(self, after: str) -> Place | None:
+        """Return the place in the events of the shop that asks, as `feed.answer` takes it."""
+        return None if after == feed.NOW else feed.checked_place(after, self.context["shop_id"])
 
 
 class EventTypesField(ListOfField):
