@@ -178,8 +178,7 @@ LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"text": {"()": "config.ops.logs.TextFormatter"}, "json": {"()": "config.ops.logs.JsonFormatter"}},
-    "filters": {"server": {"()": "config.ops.logs.ServerFilter"}},
-    "handlers": {"stderr": {"class": "config.ops.log_writer.Handler", "filters": ["server"]}},
+    "handlers": {"stderr": {"class": "config.ops.log_writer.Handler"}},
     "root": {"handlers": ["stderr"], "level": "INFO"},
     "loggers": {
         "django": {"handlers": [], "propagate": True},

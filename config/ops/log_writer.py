@@ -93,6 +93,16 @@ stderr = LineWriter(sys.__stderr__.fileno()) if sys.__stderr__ else None
 class Handler(logging.Handler):
     """Hands formatted lines to the writer of standard error."""
 
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Cut granian's records to their first line, as an exception's text may follow it.
+
+        Drop its warning about many threads: they are for calls to carriers, which wait without using the CPU.
+        """
+        if not record.name.startswith("_granian"):
+            return True
+        record.msg, record.args, record.exc_info = record.getMessage().partition("\n")[0], None, None
+        return not record.msg.startswith("Configuration allows spawning up to")
+
     def emit(self, record: logging.LogRecord) -> None:
         try:
             line = self.format(record)

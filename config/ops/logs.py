@@ -20,19 +20,6 @@ STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "reques
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
-class ServerFilter(logging.Filter):
-    """Cuts granian's records to their first line, as an exception's text may follow it.
-
-    Drops its warning about many threads: they are for calls to carriers, which wait without using the CPU.
-    """
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if not record.name.startswith("_granian"):
-            return True
-        record.msg, record.args, record.exc_info = record.getMessage().partition("\n")[0], None, None
-        return not record.msg.startswith("Configuration allows spawning up to")
-
-
 def format_exception(exc_info: ExcInfo) -> str:
     """Show the traceback, the exception's type and its SQLSTATE; not its text, which may quote a customer's data."""
     kind, error, trace = exc_info
