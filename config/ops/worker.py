@@ -33,6 +33,7 @@ from shops.webhooks.metrics import ATTEMPTS, DELIVERED, queue
 MINUTE_S, HOUR_S, DAY_S = 60.0, 3600.0, 86_400.0
 # A shared task's turn is looked for this often, and is another process's after this time if it does not end.
 LOOK_S, LEASE_S = 15.0, HOUR_S
+LOCK_TIMEOUT_S = 10  # as long as a request waits for an import
 FIRST_BACK_OFF_S, LAST_BACK_OFF_S = 1.0, 30.0
 JITTER = 0.1  # of each wait, to either side
 RECOUNTS = (label_counting.recount, parcel_counting.recount)

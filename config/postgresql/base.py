@@ -66,6 +66,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     connection: Connection | None
     # Only the statements of a server's requests are bounded, not those of a migration or an import.
     is_serving = False
+    # Of the background process: what another process locks for long, such as an import, is left for later.
+    lock_timeout_s: int | None = None
 
     @cached_property
     def hosts(self) -> Hosts:
@@ -91,6 +93,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return params
         # Or it would hold the locks of a host that is gone, in the middle of a transaction, for two hours.
         options = [f"-c {ours}={params[name]}" for name, ours in LIVENESS.items() if name in params]
+        if self.lock_timeout_s:
+            options.append(f"-c lock_timeout={self.lock_timeout_s}s")
         options.append(params.get("options", ""))
         if self.timeout_s:
             # For a slow statement, and for a transaction whose client has stopped.

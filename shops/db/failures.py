@@ -10,6 +10,7 @@ MEANINGS: Final = {
     "3D000": "no such database",
     "53100": "disk full",
     "53300": "too many connections",
+    "55P03": "locked by another process",
     "57P03": "not accepting connections",
     "57014": "statement cancelled",
     "25006": "read-only",
@@ -63,7 +64,7 @@ def is_timeout(error: BaseException) -> bool:
 
     SQLite has one writer at a time, which holds all rows.
     """
-    return sqlstate(error) == "57014" or is_sqlites(error, "SQLITE_BUSY")
+    return sqlstate(error) in {"55P03", "57014"} or is_sqlites(error, "SQLITE_BUSY")
 
 
 def lacks_migrations(error: BaseException) -> bool:

@@ -5,6 +5,7 @@ from threading import Event, Thread
 from typing import Any, Final
 
 from config.ops import worker
+from config.postgresql.base import DatabaseWrapper
 from shops.management import base
 
 ENDING: Final = {signal.SIGTERM, signal.SIGINT}
@@ -19,6 +20,7 @@ class Command(base.Command):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        DatabaseWrapper.lock_timeout_s = worker.LOCK_TIMEOUT_S
         stop = Event()
         # A handler would run in the main thread: just before its wait it wakes nothing, and within the event's lock it
         # waits for itself. All threads inherit the mask.

@@ -260,6 +260,24 @@ def test_a_sigterm_just_before_it_waits_ends_it(transactional_db: None) -> None:
     assert (code, out) == (0, "ended\n")
 
 
+LOCK_TIMEOUT = """
+from config.ops import worker
+from config.management.commands.work import Command
+from django.db import connection
+def work(stop):
+    with connection.cursor() as cursor:
+        print(cursor.execute("SHOW lock_timeout").fetchone()[0])
+worker.work = work
+Command().handle()
+"""
+
+
+@pytest.mark.real_services
+def test_it_waits_no_longer_for_a_lock_than_a_request_does(transactional_db: None) -> None:
+    """design.md: nothing waits longer than its own cause; an import holds what it locks for minutes."""
+    assert run_command("shell", "-v", "0", "-c", LOCK_TIMEOUT)[:2] == (0, "10s\n")
+
+
 @pytest.mark.real_services
 def test_its_metrics_are_served(carriers: Carriers, shop: Shop) -> None:
     follow(shop, "N1")
