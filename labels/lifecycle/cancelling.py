@@ -283,6 +283,7 @@ def record_cancelled(label: ShippingLabel, number: str) -> None:
         row = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).only("cancelled_numbers").first()
         label.cancelled_numbers = unique((row or label).cancelled_numbers, [number])
         ShippingLabel.objects.row_of(label).update(cancelled_numbers=label.cancelled_numbers)
-        parcels.release_numbers(label, {number})
+        if not parcels.are_held(label):  # else it is released with the others when the cancellation ends
+            parcels.release_numbers(label, {number})
 
     with_db_retry(write)

@@ -4,10 +4,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.http.connections import Deadline
+from labels.lifecycle import parcels
 from labels.lifecycle.db_retry import with_db_retry
 from labels.lifecycle.outcomes import set_error
 from labels.lifecycle.states import Event, move
@@ -21,6 +23,13 @@ ASK_AGAIN_AFTER = timedelta(minutes=5)
 def due() -> QuerySet[ShippingLabel]:
     """Return a query for the labels that the reconciliation takes up now."""
     return ShippingLabel.objects.interrupted() | ShippingLabel.objects.to_ask_again()
+
+
+@transaction.atomic
+def claim_due(label_id: str) -> ShippingLabel | None:
+    """Lease a label if it is due; None too while an import or an erasure holds what it needs, maybe for minutes."""
+    free = due().filter(id=label_id).select_for_update(of=("self",), skip_locked=True).defer("pdf").first()
+    return None if free is None or parcels.are_held(free) else claim(label_id, due())
 
 
 def claim(label_id: str, rows: QuerySet[ShippingLabel]) -> ShippingLabel | None:

@@ -14,7 +14,7 @@ from django.db.models import F, Q, QuerySet
 from carriers.products import DISPLAY_NAMES, PRODUCTS
 from carriers.tracking import Status
 from labels.models import ShippingLabel
-from parcels.importing.numbers import GIVEN_OUT_AGAIN_MS, lock_imports, lock_shop, new_number
+from parcels.importing.numbers import GIVEN_OUT_AGAIN_MS, lock_imports, lock_shop, new_number, try_to_lock_imports
 from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.tracking.events import milliseconds
 from parcels.tracking.schedule import schedule_next_check
@@ -101,6 +101,15 @@ def release_numbers(label: ShippingLabel, cancelled: Collection[str], *, is_kept
     rows.filter(leaving).delete()
     rows.update(state=NumberState.CANCELLED)
     recompute(parcels, clock.now())
+
+
+def are_held(label: ShippingLabel) -> bool:
+    """Return whether a change of the label would wait for an import or an erasure; lock the parcels that are free."""
+    is_own = Q(parcel=label.id) | Q(number__in=[*label.tracking_numbers, *label.surplus_numbers])
+    own = set(TrackingNumber.objects.for_shop(label.shop_id).filter(is_own).values_list("parcel", flat=True))
+    if len(own) > 1 and not try_to_lock_imports(label.shop_id):
+        return True
+    return len(locked(own).select_for_update(skip_locked=True).values("id")) < len(own)
 
 
 def lock_parcels(shop_id: str, rows: QuerySet[TrackingNumber]) -> set[str]:

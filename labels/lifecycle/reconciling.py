@@ -20,7 +20,7 @@ from carriers.http.transport import UnreadableError
 from carriers.shipment import DEFAULT_FORMAT, PurchasedLabel
 from labels.lifecycle import cancelling, notices, outcomes
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
-from labels.lifecycle.leases import ASK_AGAIN_AFTER, back_off, claim, due, fail_own, schedule
+from labels.lifecycle.leases import ASK_AGAIN_AFTER, back_off, claim_due, fail_own, schedule
 from labels.lifecycle.states import Event
 from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, STORED, LabelState, ShippingLabel, settle_wait
 from labels.pdfs import recovery, storage, unmerged
@@ -28,6 +28,7 @@ from shops.api.errors.coded import SettledError
 from shops.contracts.conversation import Conversation, NoAccountError, conversation_about
 from shops.contracts.models import CarrierContract
 from shops.db import clock
+from shops.db.failures import is_timeout
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 
@@ -54,7 +55,7 @@ def reconcile(is_stopping: Callable[[], bool] = lambda: False) -> Counter[str]:
     for label_id in [*interrupted.values_list("id", flat=True), *failed.values_list("id", flat=True)]:
         if is_stopping():
             break
-        label = claim(label_id, due())
+        label = claim_due(label_id)
         if label is None:
             continue
         try:
@@ -62,8 +63,11 @@ def reconcile(is_stopping: Callable[[], bool] = lambda: False) -> Counter[str]:
         except storage.StorageError as error:  # it may hold what was bought: nothing is known without it
             logger.warning("storage not asked", extra={"label": label.id, "reason": str(error)})
             back_off(label)
-        except Exception:  # one label's failure must not keep the others waiting; it is tried again after its lease
-            logger.exception("label not reconciled", extra={"label": label.id})
+        except Exception as error:  # one label must not keep the others waiting; it is tried again after its lease
+            if is_timeout(error):
+                logger.warning("label held by another process", extra={"label": label.id})
+            else:
+                logger.exception("label not reconciled", extra={"label": label.id})
             label.refresh_from_db(fields=["state"])  # the new state may not be written
         else:
             logger.info("label reconciled", extra={"label": label.id, "state": label.state})

@@ -20,7 +20,7 @@ from carriers.http.connections import BoundedConnection, Deadline
 from carriers.http.transport import Answer, Request, Transport
 from carriers.pickup_points import PickupPointCache
 from config.wsgi import application as service
-from labels.lifecycle import cancelling, leases, outcomes, purchase, reconciling
+from labels.lifecycle import cancelling, outcomes, purchase, reconciling
 from labels.lifecycle.states import Event
 from labels.models import ShippingLabel
 from labels.pdfs import storage
@@ -109,7 +109,7 @@ hook_transition(cancelling, Event.CANCELLED, "over")
 wrap(purchase, "reserve", before="reserve-before", after="reserve-after")
 wrap(outcomes, "save_received", before="keep-before", after="keep-after")
 wrap(storage, "store", before="store-before", after="store-after")
-wrap(reconciling, "claim", after="claim-after")
+wrap(reconciling, "claim_due", after="claim-after")
 for each in CARRIERS:
     wrap(type(each), "create_label", before="call-allowed")  # the lease was checked
 wrap(cancelling, "begin", before="request-before", after="request-after")
@@ -130,7 +130,7 @@ def reconcile_all(_: str) -> str:
 
 def reconcile(order_id: str) -> str:
     label = label_of(order_id)
-    taken = reconciling.claim(label.id, leases.due())  # type: ignore[attr-defined]  # its name there is the kill point
+    taken = reconciling.claim_due(label.id)  # type: ignore[attr-defined]  # its name there is the kill point
     if taken is None:
         return "409 Not taken"
     reconciling.settle(taken)

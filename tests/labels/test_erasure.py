@@ -402,7 +402,7 @@ def test_an_erasure_does_not_deadlock_with_the_cancellation_of_a_surplus_parcel_
         assert is_erasing.wait(DEADLINE_S)
         sleep(STEP_ASIDE_S)  # the erasure waits for the label's row, which this one has
 
-    during(monkeypatch, parcels, "release_numbers", before=begin)
+    during(monkeypatch, parcels, "are_held", before=begin)
     cancelling.record_cancelled(label, "N9")
     erasing.join()
     assert ShippingLabel.objects.get().cancelled_numbers == ["N9"]
