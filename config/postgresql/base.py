@@ -1,5 +1,6 @@
 """Django's PostgreSQL backend with fail-over between hosts, bounded waits and a cheaper health check."""
 
+import os
 import select
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -95,7 +96,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         options = [f"-c {ours}={params[name]}" for name, ours in LIVENESS.items() if name in params]
         if self.lock_timeout_s:
             options.append(f"-c lock_timeout={self.lock_timeout_s}s")
-        options.append(params.get("options", ""))
+        options.append(params.get("options") or os.environ.get("PGOPTIONS", ""))  # libpq reads it only without any
         if self.timeout_s:
             # For a slow statement, and for a transaction whose client has stopped.
             slow_ms = int(self.timeout_s * 1000)

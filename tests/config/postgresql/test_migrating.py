@@ -6,7 +6,7 @@ from django.db import OperationalError, connection, models, transaction
 
 from config.postgresql import base
 from shops.models import Shop
-from tests.support.processes import environment
+from tests.support.processes import environment, run_command
 from tests.support.sql import execute, value
 
 pytestmark = [pytest.mark.real_services, pytest.mark.django_db(transaction=True)]
@@ -26,6 +26,9 @@ def test_it_gives_up_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_an_operators_own_limit_stays_and_nothing_else_is_limited() -> None:
+    shown = "from django.db import connection; print(*connection.cursor().execute('SHOW lock_timeout').fetchone())"
+    code, out, _ = run_command("shell", "-v", "0", "-c", shown, PGOPTIONS="-c lock_timeout=1min")
+    assert (code, out) == (0, "1min\n")  # as docs/runbook/install.md says
     with connection.schema_editor(atomic=False):
         assert value("SHOW lock_timeout") == "0"
     with connection.schema_editor(atomic=True):
