@@ -20,6 +20,7 @@ from config.login.audit_trail import record_for
 from config.login.oidc.issuer import IssuerError, IssuerSession
 from config.login.refused import LoginRefusedError
 from config.login.sessions import end_sessions
+from parcels.importing.numbers import lock
 from shops.staff.audit.changes import CHANGED
 from shops.staff.audit.models import Action
 
@@ -103,7 +104,15 @@ def check(user: User | None, login: SocialLogin) -> None:
 
 
 def made(request: HttpRequest, login: SocialLogin) -> User:
-    """Make the account of somebody new; a name or an e-mail that an account has is never taken over."""
+    """Make the account of somebody new; a name or an e-mail that an account has is never taken over.
+
+    Return the one that another sign-on of the same person, as from a second tab, has made meanwhile.
+    """
+    lock("first sign-ons")
+    login.lookup()
+    user: User = login.user
+    if login.is_existing:
+        return user
     claims = login.claims
     name, email = name_in(claims), kept("email", claims.get("email")) if claims.get("email_verified") is True else ""
     if User.objects.filter(Q(username__iexact=name) | Q(email__iexact=email) & ~Q(email="")).exists():

@@ -13,11 +13,14 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 from pytest_django.fixtures import Settings
 
+from config.login.oidc import accounts
 from shops.staff.audit.models import Action, AuditEntry
 from tests.config.login.staff import FACTORS, LOGIN, Staff, give_password
+from tests.labels.gates import during
 from tests.support import issuer as issuers
 from tests.support.api import Clock, Response, client
 from tests.support.issuer import Issuer
+from tests.support.threads import in_threads
 
 pytestmark = pytest.mark.django_db
 START, LINK = "/admin/account/sign-on/", "/admin/account/sign-on/link/"
@@ -68,6 +71,22 @@ def test_the_first_sign_on_makes_an_account_with_the_roles_of_its_groups(issuer:
     assert [entry.action for entry in entries] == [Action.ADDED, Action.CHANGED, Action.SIGNED_IN]
     assert {entry.actor for entry in entries} == {"jane"}
     assert entries[2].details["reason"] == "sign-on"
+
+
+@pytest.mark.parametrize("step", ["check", "made"])
+def test_a_first_sign_on_that_is_begun_twice_makes_one_account(
+    step: str, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As from two tabs: the other one ends while this one is checked."""
+    during(monkeypatch, accounts, step, before=lambda *_: sign_on(issuer))
+    assert sign_on(issuer)["Location"] == "/admin/"
+    assert (User.objects.count(), SocialAccount.objects.count(), refusals()) == (1, 1, [])
+
+
+@pytest.mark.real_services
+def test_of_two_first_sign_ons_at_once_both_come_in(transactional_db: None, issuer: Issuer) -> None:
+    assert {answer["Location"] for answer in in_threads(2, lambda _: sign_on(issuer))} == {"/admin/"}
+    assert User.objects.count() == 1
 
 
 def test_it_leads_to_the_page_that_was_asked_for_and_nowhere_else(issuer: Issuer) -> None:
