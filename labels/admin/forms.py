@@ -11,9 +11,9 @@ from django.utils.translation import gettext, gettext_lazy
 
 from carriers import pdf
 from carriers.http.transport import UnreadableError
+from labels.lifecycle import decisions
 from labels.models import ShippingLabel
 from labels.pdfs import unmerged
-from parcels.importing.numbers import GIVEN_OUT_AGAIN
 from shops.staff import display_texts
 from shops.staff.unfold_classes import TextInput
 
@@ -91,11 +91,10 @@ class AdoptForm(forms.Form):
             raise ValidationError(gettext("Each parcel has a tracking number of its own."))
         for number in set(numbers).intersection(self.label.cancelled_numbers):
             raise ValidationError(gettext("{number} is cancelled at the carrier.").format(number=number))
-        known = ShippingLabel.objects.with_tracking_number(*numbers).exclude(id=self.label.id)
-        others = known.filter(created_at__gt=self.label.created_at - GIVEN_OUT_AGAIN)
-        for other in others.only("id", "tracking_numbers")[:1]:
-            taken = next(number for number in numbers if number in other.tracking_numbers)
-            raise ValidationError(gettext("{taken} is a parcel of the label {id}.").format(taken=taken, id=other.id))
+        try:
+            decisions.check_not_taken(self.label, numbers)
+        except decisions.DecisionError as error:
+            raise ValidationError(str(error)) from None
 
 
 def content(file: UploadedFile[Any]) -> bytes:

@@ -26,6 +26,7 @@ from labels.lifecycle.states import TRANSITIONS, Event, move
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel, is_free, lease
 from labels.pdfs import unmerged
 from labels.pdfs.storage import StorageError
+from parcels.importing.numbers import GIVEN_OUT_AGAIN, lock
 from shops.api.errors.coded import SettledError
 from shops.contracts.addresses import party
 from shops.contracts.bulkhead import BulkheadFullError, NotAskedError
@@ -133,7 +134,18 @@ def save_adoption(
     if not outcomes.are_as_ordered(ShippingLabel(weights_kg=facts.get("weights_kg", label.weights_kg)), adopted):
         raise DecisionError(gettext("Nothing was changed: each parcel has a tracking number of its own."))
     note = f"Adopted {', '.join(adopted)}; it was {label.state}."
-    decide(label, Event.ADOPTED, decided_by, note, Q(leased_until=label.leased_until), **facts)
+    with transaction.atomic():
+        lock("adoptions")
+        check_not_taken(label, adopted)
+        decide(label, Event.ADOPTED, decided_by, note, Q(leased_until=label.leased_until), **facts)
+
+
+def check_not_taken(label: ShippingLabel, numbers: Collection[str]) -> None:
+    """Raise DecisionError for a number that another label has, unless the carrier has given it out again since."""
+    known = ShippingLabel.objects.with_tracking_number(*numbers).exclude(id=label.id)
+    for other in known.filter(created_at__gt=label.created_at - GIVEN_OUT_AGAIN).only("id", "tracking_numbers")[:1]:
+        taken = next(number for number in numbers if number in other.tracking_numbers)
+        raise DecisionError(gettext("{taken} is a parcel of the label {id}.").format(taken=taken, id=other.id))
 
 
 def only_parcels(label: ShippingLabel, ranks: Sequence[int], warning: str = LEFT_OUT) -> dict[str, Any]:

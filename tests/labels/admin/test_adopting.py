@@ -195,6 +195,20 @@ def test_what_cannot_be_right_is_not_adopted(staff: Client, shop: Shop, data: di
     assert (label.state, label.decided_by) == ("unknown", "")
 
 
+def test_of_two_who_adopt_one_number_at_once_the_first_has_it(
+    staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label, other = (LabelFactory(shop=shop, state="unknown") for _ in range(2))
+
+    def adopt(label: ShippingLabel) -> str:
+        return unescape(decide(staff, label, "adopt", number_1="6A1111", pdf=upload(pdf_file())).text)
+
+    during(monkeypatch, decisions, "save_adoption", before=lambda *_: adopt(other))
+    assert f"6A1111 is a parcel of the label {other.id}." in adopt(label)
+    assert (label.state, label.tracking_numbers) == ("unknown", [])
+    assert (other.state, other.tracking_numbers) == ("label_generated", ["6A1111"])
+
+
 def test_a_number_that_the_carrier_gave_out_again_is_adopted(staff: Client, own: Caller) -> None:
     """beta.md: numbers are reused after about 13 months, so a number alone is no permanent key."""
     LabelFactory(shop=own.shop, tracking_numbers=["6A9999"], days_ago=400)
