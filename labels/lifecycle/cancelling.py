@@ -119,7 +119,10 @@ def cancel_for_shop(label: ShippingLabel) -> ShippingLabel:
         if latest.state == LabelState.GENERATED:
             raise
         return latest
-    record(Action.CHANGED, cancelled, changes={"state": [LabelState.GENERATED, cancelled.state]})
+    try:
+        record(Action.CHANGED, cancelled, changes={"state": [LabelState.GENERATED, cancelled.state]})
+    except DATABASE_ERRORS:  # that it was asked for is on record, and the carrier was asked
+        logger.exception("cancellation not on record", extra={"label": label.id})
     return cancelled
 
 

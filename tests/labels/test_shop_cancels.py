@@ -282,6 +282,22 @@ def test_on_sqlite_a_cancellation_while_an_import_runs_is_refused_alike(buyer: C
     assert_answer(cancel(buyer, label.id), label, "cancelled")
 
 
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="there an import holds all rows")
+def test_on_sqlite_one_whose_import_begins_while_the_carrier_is_asked_is_being_cancelled(
+    buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = bought(buyer)
+    monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", 0)
+    monkeypatch.setitem(connection.settings_dict["OPTIONS"], "timeout", 0.1)
+    connection.close()
+    with closing(sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)) as importing:
+        client = clients.client("alpha", is_test=False)
+        during(monkeypatch, client, "cancel", after=lambda _: importing.execute("BEGIN IMMEDIATE"))
+        answer = cancel(buyer, label.id)
+    connection.close()
+    assert_answer(answer, label, "cancelling")
+
+
 @pytest.mark.real_services
 def test_a_label_whose_parcel_an_import_takes_while_the_carrier_is_asked_is_being_cancelled(
     buyer: Caller, monkeypatch: pytest.MonkeyPatch
