@@ -94,12 +94,12 @@ endpoint = asked("POST", "webhooks", json={"url": f"http://127.0.0.1:{server.ser
 Receiver.secret = endpoint["secret"]
 label = asked("POST", "shipments", json=order, headers={"Idempotency-Key": os.environ["ORDER"]})
 print("bought:", label["status"])
-_, genuine = received("label.generated", label["id"])
+webhook_id, genuine = received("label.generated", label["id"])
 print("webhook:", "genuine" if genuine else "FORGED")
 
 cancelled = asked("POST", f"shipments/{label['id']}/cancel")
 print("cancel:", cancelled["status"])
-lost_id, _ = received("label.cancelled", label["id"])
+lost_id = received("label.cancelled", label["id"])[0]
 found: dict[str, str] = {}
 more = True
 while more or lost_id not in found:
