@@ -26,12 +26,13 @@ from labels.lifecycle.states import TRANSITIONS, Event, move
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel, is_free, lease
 from labels.pdfs import unmerged
 from labels.pdfs.storage import StorageError
-from parcels.importing.numbers import GIVEN_OUT_AGAIN, lock
+from parcels.importing.numbers import GIVEN_OUT_AGAIN
 from shops.api.errors.coded import SettledError
 from shops.contracts.addresses import party
 from shops.contracts.bulkhead import BulkheadFullError, NotAskedError
 from shops.contracts.conversation import account_of, conversation_about, said
 from shops.db import clock
+from shops.db.locks import lock
 from shops.staff.audit import recording
 from shops.staff.audit.models import Action
 

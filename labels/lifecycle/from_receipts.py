@@ -16,9 +16,9 @@ from labels.lifecycle import parcels
 from labels.lifecycle.states import write_back
 from labels.models import STORED, LabelState, ShippingLabel
 from labels.pdfs import receipts, storage
-from parcels.importing.numbers import lock
 from parcels.personal_data import erasure
 from shops.db import clock
+from shops.db.locks import lock
 from shops.models import Shop
 
 CLOCKS_DIFFER_BY: Final = timedelta(hours=1)  # at most: those of the hosts and of the storage

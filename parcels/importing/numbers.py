@@ -5,7 +5,7 @@ from datetime import timedelta
 from operator import itemgetter
 from typing import Any, Final
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from carriers import TRACKERS
 from parcels.models import NumberState, Parcel, TrackingNumber
@@ -13,7 +13,7 @@ from parcels.tracking.events import CarrierEvent, union
 from parcels.tracking.timeline import locked, recompute
 from shops.db import clock
 from shops.db.bulk import instance
-from shops.db.prepared import Read, send
+from shops.db.locks import lock
 
 # beta gives a number out again after some 13 months: an older parcel with it is another one.
 GIVEN_OUT_AGAIN: Final = timedelta(days=390)
@@ -92,11 +92,3 @@ def try_to_lock_imports(shop_id: str) -> bool:
     """Do as `lock_imports` unless somebody holds the lock; return whether it is held now."""
     read = lock(f"imports of {shop_id}", "pg_try_advisory_xact_lock")
     return read is None or bool(read()[0][0])
-
-
-def lock(name: str, function: str = "pg_advisory_xact_lock") -> Read | None:
-    """Ask for the advisory lock of this name, within a pipeline at its next answer; SQLite has one writer anyway."""
-    assert connection.in_atomic_block, "the lock is held until the transaction ends"
-    if connection.vendor != "postgresql":
-        return None
-    return send(f"SELECT {function}(hashtextextended(%s, 0))", [name])

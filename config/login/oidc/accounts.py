@@ -20,7 +20,7 @@ from config.login.audit_trail import record_for
 from config.login.oidc.issuer import IssuerError, IssuerSession
 from config.login.refused import LoginRefusedError
 from config.login.sessions import end_sessions
-from parcels.importing.numbers import lock
+from shops.db.locks import lock
 from shops.staff.audit.changes import CHANGED
 from shops.staff.audit.models import Action
 
