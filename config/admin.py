@@ -18,7 +18,6 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext, gettext_lazy
-from django.views.decorators.cache import never_cache
 
 from config import roles
 from config.login import factors, passwords
@@ -37,8 +36,6 @@ STYLES: dict[str, Any] = {"all": ["shops/admin.css", "staff/admin.css"]}
 
 admin.site.unregister([User, Group, Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken])
 own_password_change = admin.site.password_change
-# Which texts it has depends on who asks, in which language.
-admin.site.i18n_javascript = never_cache(admin.site.i18n_javascript)  # type: ignore[method-assign]  # as the log-in below
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # as allauth documents it
 
 

@@ -42,7 +42,7 @@ def outdated_form(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Answer a form whose token is not the session's, as of a page that stayed open over a log-in; ask no database."""
     text = gettext("Somebody logged in or out after it was opened. Nothing was changed: reload it and try again.")
     page = rendered(gettext("The page is out of date"), text)
-    return HttpResponse(page, status=HTTPStatus.FORBIDDEN, headers={"Cache-Control": "no-store"})
+    return HttpResponse(page, status=HTTPStatus.FORBIDDEN)
 
 
 def failed(request: HttpRequest) -> HttpResponse:
@@ -53,7 +53,7 @@ def failed(request: HttpRequest) -> HttpResponse:
         return defaults.server_error(request)
     text = gettext("It is our fault, and on record. Try again later; tell an administrator this id if it stays:")
     page = page_of(gettext("Something went wrong"), f"{text} {current_request_id()}", way_on="admin:index")
-    return HttpResponse(page, status=HTTPStatus.INTERNAL_SERVER_ERROR, headers={"Cache-Control": "no-store"})
+    return HttpResponse(page, status=HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
 def is_for_staff(request: HttpRequest) -> bool:

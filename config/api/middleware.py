@@ -105,7 +105,9 @@ class Pages:
         if not request.path_info.startswith(ADMIN):
             return call_view(request)
         response = self.admin(request)
-        response.headers.setdefault("Content-Security-Policy", ADMIN_POLICY)  # unless a view has one of its own
+        # Unless a view has its own.
+        response.headers.setdefault("Content-Security-Policy", ADMIN_POLICY)
+        response.headers.setdefault("Cache-Control", "no-store")
         return response
 
 

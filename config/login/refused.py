@@ -17,7 +17,7 @@ class LoginRefusedError(ImmediateHttpResponse):
     response: HttpResponse
 
     def __init__(self, status: HTTPStatus, title: str, text: str, *, wait_s: int = 0) -> None:
-        headers = {"Cache-Control": "no-store"} | ({"Retry-After": str(wait_s)} if wait_s else {})
+        headers = {"Retry-After": str(wait_s)} if wait_s else {}
         super().__init__(HttpResponse(rendered(title, text), status=status, headers=headers))
 
 

@@ -13,7 +13,6 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import URLPattern, path
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from config.login.limits import two_at_a_time
@@ -24,7 +23,7 @@ ROOT = "admin/account/"
 
 
 def page(route: str, view: Callable[..., Any], name: str) -> URLPattern:
-    return path(f"{ROOT}{route}", never_cache(require_http_methods(["GET", "HEAD", "POST"])(view)), name=name)
+    return path(f"{ROOT}{route}", require_http_methods(["GET", "HEAD", "POST"])(view), name=name)
 
 
 def set_up_app(request: HttpRequest) -> HttpResponseBase:

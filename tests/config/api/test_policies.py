@@ -3,9 +3,11 @@
 import re
 import runpy
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from django.conf import settings as django_settings
+from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django.fixtures import Settings
 
@@ -27,10 +29,33 @@ def test_every_answer_of_the_admin_has_the_policy(path: str, is_logged_in: bool,
     assert browser.get(path)["Content-Security-Policy"] == policies.ADMIN_POLICY
 
 
-def test_no_answer_of_the_admin_is_stored(db: None) -> None:
-    browser = logged_in(is_superuser=True)
-    for path in ("/admin/", "/admin/jsi18n/", "/admin/shops/accesstoken/add/"):
-        assert "no-store" in browser.get(path)["Cache-Control"], path
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/admin/", 200),
+        ("/admin/jsi18n/", 200),
+        ("/admin/login/", 302),
+        ("/admin/account/factors/", 200),
+        ("/admin/password_change/", 200),
+        ("/admin/shops/accesstoken/add/", 200),
+        ("/admin/shops/shop/?unknown=1", 400),
+        ("/admin/shops/shop/?q=%00", 400),
+        ("/admin/unknown/", 404),
+    ],
+)
+def test_no_answer_of_the_admin_is_stored(path: str, status: int, db: None) -> None:
+    answer = logged_in(is_superuser=True).get(path)
+    assert (answer.status_code, "no-store" in answer.headers.get("Cache-Control", "")) == (status, True)
+
+
+def test_what_the_admin_refuses_or_fails_at_is_not_stored(db: None) -> None:
+    browser = logged_in()
+    browser.raise_request_exception = False
+    refused = browser.get("/admin/shops/shop/")
+    with patch.object(User, "has_module_perms", side_effect=RuntimeError):
+        failed = browser.get("/admin/")
+    for answer, status in ((refused, 403), (failed, 500)):
+        assert (answer.status_code, answer.headers["Cache-Control"]) == (status, "no-store")
 
 
 def test_the_policy_allows_scripts_of_the_service_only_and_no_inline_ones() -> None:
