@@ -114,8 +114,8 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
         return Response({"queued": chosen.replay()}, status=HTTPStatus.ACCEPTED)
 
     def deliveries(self, request: Request, webhook_id: str) -> Response:
-        endpoint = self.find(webhook_id)
         page = read_page(request, DeliveryQuerySerializer)
+        endpoint = self.find(webhook_id)
         rows = WebhookDelivery.objects.for_shop(endpoint.shop_id).filter(endpoint=endpoint, **page.filters)
         return Response(page.answer(rows.select_related("event"), delivery_answer, columns=("id", "event_id")))
 
