@@ -301,6 +301,7 @@ def test_a_test_shop_says_test_in_lists_and_on_pages(staff: Client, tester: Call
         *("shops/shop/", f"shops/shop/{tester.shop.id}/change/", "shops/carriercontract/", "shops/accesstoken/"),
         *("labels/shippinglabel/", f"labels/shippinglabel/{made['id']}/change/"),
         *("parcels/parcel/", f"parcels/parcel/{made['id']}/change/"),
+        *(f"{row}/{made['id']}/history/" for row in ("labels/shippinglabel", "parcels/parcel")),
     ):
         assert "TEST" in staff.get(f"/admin/{path}").text.replace("TEST_", ""), path
 
