@@ -16,7 +16,7 @@ from shops.api.serializer_fields import ObjectSerializer, StringField
 
 MAX_NAMED: Final = 5  # unknown parameters, each cut to as many characters as a name may have
 MAX_NAME_LENGTH: Final = 40
-DAY = re.compile(r"2[01][0-9]{2}-[0-9]{2}-[0-9]{2}")
+DAY = re.compile(r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}")
 # An offset may lack its minutes or its colon: libraries write +01 and +0100, too.
 OFFSET = r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
 MOMENT = re.compile(rf"{DAY.pattern}T[0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,9}})?)?{OFFSET}")
@@ -59,7 +59,7 @@ class MomentParameter(StringField):
                 return datetime.fromisoformat(text)
         raise serializers.ValidationError(
             f"must be ISO 8601 with an offset, such as 2026-11-21T04:24:48Z{self.escaping}, or a day, YYYY-MM-DD,"
-            " from 2000 to 2199."
+            " from 1000 to 2999."
         )
 
 

@@ -66,7 +66,7 @@ RULES = re.compile(
     r"|may (hold no user name and no password|have no fragment)\.|is no valid URL\."
     r"|is required, or eventIds, and not both\."
     r"|is no `next` of an answer to this shop\. .*? to begin\."
-    r"|must be ISO 8601 with an offset, .*? or a day, YYYY-MM-DD, from 2000 to 2199\."  # months have ends
+    r"|must be ISO 8601 with an offset, .*? or a day, YYYY-MM-DD, from 1000 to 2999\."  # months have ends
     r"|is (altered, or was made for other filters|older than a day)\. .*? without it\."
     r"|must not be empty\."  # Python strips more kinds of spaces than a pattern knows
     r") ?)+$"

@@ -128,6 +128,9 @@ def test_times_are_from_inclusive_to_exclusive_and_days_those_of_paris(own: Call
     assert listed(own, createdFrom="2026-11-21", createdTo="2026-11-21") == [first]
     assert listed(own, createdFrom="2026-11-21T00:00:00+01:00", createdTo="2026-11-21T23:00:00Z") == [first]
     assert listed(own, createdTo="2026-11-20T23:00:00Z") == [before]
+    for begin, end in (("1970-01-01T00:00:00Z", "2999-12-31"), ("1000-01-01", "2999-12-31T23:59:59-14:00")):
+        assert listed(own, createdFrom=begin, createdTo=end) == [after, first, before]
+    assert listed(own, createdTo="1970-01-01") == listed(own, createdFrom="2999-12-31") == []
 
 
 def test_pages_lose_and_repeat_nothing_while_labels_are_bought_and_cancelled(own: Caller) -> None:
