@@ -24,7 +24,7 @@ from shops.staff.filters import ModeFilter, OptionFilter, of
 from shops.staff.unfold_classes import AutocompleteSelectFilter, SplitDateTime
 from shops.staff.worded import forms_of, worded
 from shops.webhooks import endpoints
-from shops.webhooks.event_types import SUBSCRIBABLE
+from shops.webhooks.event_types import EVENT_TYPES
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from shops.webhooks.public_addresses import UrlError, check_url
 
@@ -40,7 +40,7 @@ NEEDING_STAFF = {
 class EndpointForm(forms.ModelForm[WebhookEndpoint]):
     event_types = forms.MultipleChoiceField(
         label=gettext_lazy("Event types"),
-        choices=[(name, name) for name in SUBSCRIBABLE],
+        choices=[(name, name) for name in EVENT_TYPES],
         widget=forms.CheckboxSelectMultiple,
         required=False,
         help_text=gettext_lazy("None ticked: all."),

@@ -7,5 +7,3 @@ from typing import Any, Final
 # By name: when it is sent (`summary`), and the `fields` of its data.
 EVENT_TYPES: Final[dict[str, dict[str, Any]]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 TEST, DISABLED = "webhook.test", "webhook.disabled"
-# The types that an endpoint may ask for.
-SUBSCRIBABLE = tuple(name for name in EVENT_TYPES if name != TEST)

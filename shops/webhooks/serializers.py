@@ -13,7 +13,7 @@ from shops.api.field_faults import Fault
 from shops.api.query_fields import MomentParameter, QuerySerializer, TextParameter, WholeNumberParameter
 from shops.api.serializer_fields import ChoiceField, ListOfField, ObjectSerializer, StringField
 from shops.webhooks import feed
-from shops.webhooks.event_types import EVENT_TYPES, SUBSCRIBABLE
+from shops.webhooks.event_types import EVENT_TYPES
 from shops.webhooks.models import DeliveryState, WebhookDelivery, iso, iso_or_none
 from shops.webhooks.public_addresses import MAX_URL_LENGTH, UrlError, check_url
 
@@ -35,7 +35,7 @@ class EventTypesField(ListOfField):
     """The types that an endpoint wants; null means all."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(child=ChoiceField(SUBSCRIBABLE), allow_null=True, max_length=MAX_TYPES, **kwargs)
+        super().__init__(child=ChoiceField(tuple(EVENT_TYPES)), allow_null=True, max_length=MAX_TYPES, **kwargs)
 
     def to_internal_value(self, data: Any) -> list[Any]:
         if data == []:

@@ -12,7 +12,7 @@ from django.utils.translation import trans_real
 from django.utils.translation.template import templatize
 
 from carriers.products import PRODUCTS
-from shops.webhooks.event_types import SUBSCRIBABLE
+from shops.webhooks.event_types import EVENT_TYPES
 from tests.support.markup import parsed
 
 TRANSLATED: Final = re.compile("⟦[^⟦⟧]*⟧")
@@ -73,7 +73,7 @@ def untranslated(page: str, known: set[str]) -> Iterator[str]:
 
 def data_words() -> set[str]:
     """The words of all rows, which are nobody's to translate."""
-    words = SAME | {word for name in (*PRODUCTS, *SUBSCRIBABLE) for word in WORD.findall(name)}
+    words = SAME | {word for name in (*PRODUCTS, *EVENT_TYPES) for word in WORD.findall(name)}
     for model in apps.get_models():
         for values in model._base_manager.values_list():
             words.update(WORD.findall(str(values)))

@@ -10,7 +10,7 @@ from shops.staff.audit import changes
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.webhooks import endpoints
-from shops.webhooks.event_types import SUBSCRIBABLE
+from shops.webhooks.event_types import EVENT_TYPES
 from shops.webhooks.public_addresses import UrlError, check_url
 
 
@@ -20,7 +20,7 @@ class Command(base.Command):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("shop_id", metavar="SHOP_ID")
         parser.add_argument("url", metavar="URL")
-        kinds = ", ".join(SUBSCRIBABLE)
+        kinds = ", ".join(EVENT_TYPES)
         parser.add_argument("--event", action="append", default=[], metavar="TYPE", help=f"default: all of {kinds}")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -31,8 +31,8 @@ class Command(base.Command):
             raise CommandError(f"URL: {error}") from None
         wanted = list(dict.fromkeys(options["event"]))
         for event_type in wanted:
-            if event_type not in SUBSCRIBABLE:
-                raise CommandError(f"--event: {event_type!r} is none of {', '.join(SUBSCRIBABLE)}")
+            if event_type not in EVENT_TYPES:
+                raise CommandError(f"--event: {event_type!r} is none of {', '.join(EVENT_TYPES)}")
         with transaction.atomic():
             try:
                 endpoint, secret = endpoints.create(shop=shop, url=options["url"], event_types=wanted)

@@ -12,8 +12,10 @@ from django.utils import timezone
 
 from shops.webhooks import endpoints
 from shops.webhooks.delivering import deliver_due
+from shops.webhooks.event_types import EVENT_TYPES
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
 from tests.labels.gates import during
+from tests.shops import commands
 from tests.shops.webhooks.receivers import Receiver, secret_of, tell_label
 from tests.support.api import Caller, assert_error
 from tests.support.audit import changes
@@ -120,6 +122,13 @@ def test_of_two_who_delete_an_endpoint_at_once_one_is_on_record(
 @pytest.mark.any_database
 def test_null_and_nothing_are_all_types(own: Caller, receiver: Receiver) -> None:
     assert make(own, receiver)["eventTypes"] is make(own, receiver, eventTypes=None)["eventTypes"] is None
+
+
+def test_each_type_can_be_asked_for(own: Caller, receiver: Receiver) -> None:
+    every = list(EVENT_TYPES)
+    assert make(own, receiver, eventTypes=every)["eventTypes"] == every
+    out, _ = commands.call("create_webhook", own.shop.id, receiver.url, *(f"--event={name}" for name in every))
+    assert own.get(f"{WEBHOOKS}/{out.strip()}").json()["eventTypes"] == every
 
 
 @pytest.mark.any_database

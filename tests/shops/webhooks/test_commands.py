@@ -36,7 +36,7 @@ def test_creating_prints_the_id_and_shows_the_secret_once_on_standard_error(shop
     [
         (["nobody", URL], "SHOP_ID: there is no shop 'nobody'"),
         (["own", "http://127.0.0.1:22/"], "URL: needs port 443 or one above 1023"),
-        (["own", URL, "--event", "webhook.test"], "--event: 'webhook.test' is none of "),
+        (["own", URL, "--event", "label.test"], "--event: 'label.test' is none of "),
     ],
 )
 def test_bad_input_is_one_line_and_creates_nothing(arguments: list[str], problem: str, shop: Shop) -> None:
