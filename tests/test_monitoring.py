@@ -120,6 +120,18 @@ def test_every_alert_has_commands_to_see_start_and_read_the_log_that_name_what_i
         assert set(re.findall(r"manage(?:\.py)? (\w+)", block)) <= set(get_commands())
 
 
+def test_a_log_is_read_of_every_process_that_may_have_written_the_line() -> None:
+    blocks = (RUNBOOK / "commands.md").read_text().split("\n## ")[1:]
+    logs_of = {block.splitlines()[0]: "".join(re.findall(r"logs .*?`|journalctl .*?`", block)) for block in blocks}
+    # Both processes record purchases, ask carriers, look at the clock and write a log.
+    of_both = ("LabelNotRecorded", "RowsVanished", "CredentialsRejected", "HostClockOff", "LogHasGaps", "InstanceDown")
+    for name in (*of_both, "CriticalLine"):
+        for read in (" service work`", "-u parcel-serve -u parcel-work ", "-l app.kubernetes.io/name=parcel-service`"):
+            assert read in logs_of[name], name
+    # Of a deployment kubectl reads one pod, and of a selector's pods ten lines unless told otherwise.
+    assert all(" deploy/" not in read and " --tail -1 -l " in read for read in logs_of.values())
+
+
 def test_what_to_look_for_in_the_log_is_logged() -> None:
     words = set(re.findall("In the log: `(.*?)`", (RUNBOOK / "commands.md").read_text()))
     texts = re.findall(r'(?:getLogger|logger\.\w+)\(\s*"(.*?)"', "".join(path.read_text() for path in sources()))
