@@ -23,5 +23,5 @@ def pause_after(attempts: int) -> timedelta | None:
 
 
 def compressed(period: timedelta) -> timedelta:
-    """Divide a period by WEBHOOK_PACE, which drills and demonstrations set above 1."""
+    """Divide a period by WEBHOOK_PACE, which drills set above 1."""
     return period / settings.WEBHOOK_PACE

@@ -15,8 +15,8 @@ class Command(base.Command):
     """Runs any number of times at once, on any hosts."""
 
     help = (
-        "Refresh tracking, deliver webhooks, reconcile labels and apply retention, each when due, until SIGTERM; then"
-        " finish what has begun."
+        "Refresh tracking, deliver webhooks, reconcile labels, count figures, send e-mails and apply retention, each"
+        " when due, until SIGTERM; then finish what has begun."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -13,7 +13,7 @@ from shops.management import base
 
 
 class Command(base.Command):
-    """List labels without a PDF and PDFs without a label; exit non-zero if there is one."""
+    """List where labels and deposit slips differ from the storage; exit non-zero if they do."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--since", metavar="YYYY-MM", help="the first month to look at; default: all")
