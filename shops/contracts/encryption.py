@@ -1,5 +1,6 @@
 """Encrypts credentials and labels' receipts, with keys that rotate; each secret is bound to its row."""
 
+from functools import cache
 from typing import Any
 
 import orjson
@@ -29,4 +30,9 @@ def decrypt(ciphertext: str, *, row_id: str) -> dict[str, Any]:
 
 
 def keys() -> MultiFernet:
-    return MultiFernet([Fernet(key) for key in settings.CREDENTIALS_KEYS])
+    return keyring(tuple(settings.CREDENTIALS_KEYS))
+
+
+@cache
+def keyring(fernet_keys: tuple[str, ...]) -> MultiFernet:
+    return MultiFernet([Fernet(key) for key in fernet_keys])
