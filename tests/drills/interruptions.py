@@ -11,8 +11,8 @@ from typing import Any
 
 from labels.models import ShippingLabel
 
-# The first requests at a point wait this long for the others of their batch.
-BATCH_TIMEOUT_S = 2.0
+# The first requests at a point wait this long for the others of their batch; a process's first ones take seconds.
+BATCH_TIMEOUT_S = 10.0
 
 
 @dataclass
