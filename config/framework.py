@@ -184,6 +184,6 @@ LOGGING: dict[str, Any] = {
         "django": {"handlers": [], "propagate": True},
         "django.request": {"level": "CRITICAL"},  # would log requests a second time, with their paths
         "django.security": {"level": "CRITICAL"},  # quotes refused Host, Referer and Origin headers
-        "urllib3.connection": {"level": "ERROR"},  # quotes addresses, and the headers of answers that are malformed
+        "urllib3": {"level": "ERROR"},  # quotes addresses and malformed headers, and warns of each connection not kept
     },
 }

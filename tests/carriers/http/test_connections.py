@@ -1,8 +1,9 @@
-"""Connections of a process that is suspended: what it had begun to send does not arrive in full when it goes on."""
+"""Connections: of a process that is suspended, and more of them at once than are kept."""
 
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import urllib3
 
 from carriers.http import connections
 from carriers.http.connections import Deadline, pool_manager, within
+from tests.carriers.support.servers import LoopbackServer, http
 from tests.support.certificates import self_signed, server_context
 
 BODY = bytes(32 * 1024 * 1024)  # more than the buffers between two processes hold
@@ -42,3 +44,23 @@ def test_a_process_that_stood_still_past_its_deadline_sends_no_more(
         with pytest.raises(urllib3.exceptions.HTTPError):
             posted.result()
     assert len(received) < len(BODY)
+
+
+def test_more_connections_at_once_than_are_kept_are_no_line_of_the_log_each(caplog: pytest.LogCaptureFixture) -> None:
+    """Of one host, as where several shops hear of their parcels through one provider."""
+    at_once = Barrier(2)
+
+    def answer(stream: socket.socket, _: bytes) -> bool:
+        at_once.wait(TIMEOUT_S)
+        stream.sendall(http(b"", 204))
+        return True
+
+    with LoopbackServer(answer) as server, ThreadPoolExecutor(2) as pool:
+        pools = pool_manager("", hosts=1, connections=1)
+
+        def ask(_: int) -> int:
+            with within(Deadline(TIMEOUT_S)):
+                return pools.request("POST", server.url).status
+
+        assert list(pool.map(ask, range(2))) == [204, 204]
+    assert not caplog.records
