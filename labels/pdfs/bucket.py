@@ -65,6 +65,8 @@ class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
         """Store an object, in place of an earlier one of its name."""
         self.save(name, ContentFile(content))
 
+    add = write
+
     def url(self, name: str, parameters: Any = None, **options: Any) -> str:
         """Sign a URL that says itself how the PDF is served, whatever headers the object was stored with."""
         served_as = {

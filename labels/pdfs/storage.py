@@ -85,6 +85,12 @@ def write(name: str, content: bytes, ends: Deadline | None = None) -> None:
         pdfs().write(name, content)
 
 
+def add(name: str, content: bytes, ends: Deadline | None = None) -> None:
+    """Add a line to a file; write it where there is none, or the storage can't add. Raise StorageError."""
+    with reached(ends):
+        pdfs().add(name, content)
+
+
 def delete(name: str) -> None:
     """Remove a file if there is one of this name. Raise StorageError."""
     with reached():

@@ -328,11 +328,11 @@ def test_a_receipt_that_the_end_of_a_purchase_still_writes_keeps_nobody(
 ) -> None:
     is_over, write = Event(), receipts.write
 
-    def slowly(label: ShippingLabel) -> None:
+    def slowly(label: ShippingLabel, **how: bool) -> None:
         if label.state in OVER and not label.addresses_removed_at:
             is_over.set()
             sleep(1)
-        write(label)
+        write(label, **how)
 
     monkeypatch.setattr(receipts, "write", slowly)
     ending = Elsewhere(lambda: end(buyer))
@@ -344,6 +344,7 @@ def test_a_receipt_that_the_end_of_a_purchase_still_writes_keeps_nobody(
     receipt = receipts.read(label.id)
     assert receipt
     assert (receipt.state, receipt.recipient["email"]) == (label.state, "")
+    assert len((storage.read(receipts.name(label.id)) or b"").split()) == 1
 
 
 def test_a_pdf_that_a_purchase_still_stores_keeps_nobody(

@@ -237,6 +237,34 @@ def test_a_receipt_is_encrypted_and_needs_its_key(buyer: Caller, settings: Setti
         recover()
 
 
+def test_a_state_that_was_cut_off_in_a_receipt_leaves_the_one_before(buyer: Caller, folder: Path) -> None:
+    """A bought label's is a line of its own, so that no file is replaced while labels are bought."""
+    post(buyer, order())
+    receipt = folder / receipts.name(row().id)
+    whole = receipt.read_bytes()
+    ordered, received = whole.split()
+    for left in (ordered, ordered + b"\n", whole[:-1], ordered + b"\n" + received[:40]):
+        receipt.write_bytes(left)
+        assert state_in_receipt() == LabelState.PURCHASING
+        receipts.try_to_write(row())
+        assert state_in_receipt() == LabelState.GENERATED
+
+
+def test_a_receipt_keeps_two_states_at_most(buyer: Caller, folder: Path) -> None:
+    post(buyer, order(reference="FAULT COLLECTED"))
+    for _ in range(3):
+        with pytest.raises(cancelling.CancelError):
+            cancelling.cancel(row())
+        assert len((folder / receipts.name(row().id)).read_bytes().split()) == 2
+    assert state_in_receipt() == LabelState.GENERATED
+
+
+def state_in_receipt() -> str:
+    kept = receipts.read(row().id)
+    assert kept
+    return kept.state
+
+
 @pytest.mark.parametrize("name", [".{}.x7Hs3a", "{}~", ".DS_Store"])
 def test_what_a_copy_of_the_storage_has_left_is_no_receipt(name: str, buyer: Caller, folder: Path) -> None:
     restore = moment()
