@@ -277,6 +277,16 @@ def test_a_test_is_sent(own: Caller, receiver: Receiver) -> None:
     assert receiver.received[0].content["type"] == "webhook.test"
 
 
+def test_a_test_does_not_wait_for_one_that_failed(own: Caller, receiver: Receiver) -> None:
+    made, receiver.status = make(own, receiver), 500
+    send(own, "POST", made, "/test")
+    assert deliver_due() == 1
+    receiver.status = 200
+    second = send(own, "POST", made, "/test").json()["eventId"]
+    deliver_due()
+    assert receiver.received[1].id == second
+
+
 def test_a_replay_sends_again_what_has_ended_and_at_once_what_waits(own: Caller, receiver: Receiver) -> None:
     made = make(own, receiver)
     for subject in ("before", "one", "two"):
