@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from django.contrib.staticfiles import finders
 from django.test import Client, override_settings
@@ -16,16 +17,16 @@ from carriers.products import PRODUCTS
 from carriers.sandbox.faults import FAULTS
 from config.docs.examples import LANGUAGES
 from config.docs.guide import FOLDER, ORIGIN_MARK, PAGES, PLACEHOLDER, Page
-from config.docs.openapi.views import FILE
+from config.docs.openapi.views import FILE, as_json
 from parcels.models import TrackingStatus
 from shops.api.errors.coded import CODES
 from shops.api.errors.plain import PLAIN_ERRORS
-from shops.webhooks.endpoints import REVOKED
 from shops.webhooks.sending import OTHER_REASON, REASONS
 from shops.webhooks.signing import sign
 from tests.support.api import Nobody, Response
 from tests.support.cases import in_one_test
 from tests.support.markup import parsed
+from tests.support.paths import SHIPMENTS
 from tests.support.processes import ROOT
 
 GUIDE = [f"/{page.path}" for page in PAGES]
@@ -255,8 +256,15 @@ def test_an_anchor_of_the_guide_is_on_one_page_only(nobody: Nobody) -> None:
 
 
 def test_each_reason_of_a_failed_delivery_has_its_cause_and_what_to_do(nobody: Nobody) -> None:
-    reasons = {name for _, name in REASONS} | {OTHER_REASON, REVOKED, "http_3xx", "http_4xx", "http_5xx"}
+    reasons = {name for _, name in REASONS} | {OTHER_REASON, "http_3xx", "http_4xx", "http_5xx"}
     assert reasons <= set(Elements(nobody.get("/docs/webhooks")).texts)
+
+
+def test_the_guide_says_what_to_do_at_each_status_of_an_order(nobody: Nobody) -> None:
+    answers = orjson.loads(as_json())["paths"][SHIPMENTS]["post"]["responses"]
+    page = parsed(nobody.get("/docs/retries").content.decode())
+    told = {status for cell in page.xpath("//tr/td[1]") for status in re.findall(r"\b[45]\d\d\b", cell.text_content())}
+    assert told >= {status for status in answers if status >= "4"}
 
 
 def test_every_address_that_answers_the_description_and_the_readme_name_leads_somewhere(nobody: Nobody) -> None:
