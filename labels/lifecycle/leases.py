@@ -1,5 +1,7 @@
 """Leases of labels: which process works on one, and what only that process may write."""
 
+from collections import defaultdict
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,11 +20,30 @@ from shops.db import clock
 
 # The pause before a label that is not over is taken up again.
 ASK_AGAIN_AFTER = timedelta(minutes=5)
+# Labels of a shop that are taken up before those of the next shop: each may be a slow call to the carrier.
+TURN = 5
 
 
 def due() -> QuerySet[ShippingLabel]:
     """Return a query for the labels that the reconciliation takes up now."""
     return ShippingLabel.objects.interrupted() | ShippingLabel.objects.to_ask_again()
+
+
+def due_in_turn() -> Iterator[str]:
+    """Yield what is due, a few labels of each shop in turn, the oldest first: no shop waits for another's backlog."""
+    interrupted = ShippingLabel.objects.interrupted().order_by("leased_until")
+    failed = ShippingLabel.objects.to_ask_again().order_by("ask_again_at")
+    seen: set[str] = set()
+    while True:
+        found: dict[str, list[str]] = defaultdict(list)
+        for shop_id, label_id in [*interrupted.values_list("shop", "id"), *failed.values_list("shop", "id")]:
+            if label_id not in seen and len(found[shop_id]) < TURN:
+                found[shop_id].append(label_id)
+        turn = [label_id for of_shop in found.values() for label_id in of_shop]
+        if not turn:
+            return
+        yield from turn
+        seen.update(turn)
 
 
 @transaction.atomic

@@ -20,7 +20,7 @@ from carriers.http.transport import UnreadableError
 from carriers.shipment import DEFAULT_FORMAT, PurchasedLabel
 from labels.lifecycle import cancelling, notices, outcomes
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
-from labels.lifecycle.leases import ASK_AGAIN_AFTER, back_off, claim_due, fail_own, schedule
+from labels.lifecycle.leases import ASK_AGAIN_AFTER, back_off, claim_due, due_in_turn, fail_own, schedule
 from labels.lifecycle.states import Event
 from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, STORED, LabelState, ShippingLabel, settle_wait
 from labels.pdfs import recovery, storage, unmerged
@@ -43,16 +43,14 @@ logger = logging.getLogger("labels.reconciling")
 
 
 def reconcile(is_stopping: Callable[[], bool] = lambda: False) -> Counter[str]:
-    """Take up every label that no process works on, the oldest first, until stopped; count them by their new state.
+    """Take up every label that no process works on, until stopped; count them by their new state.
 
     Do nothing on a host whose clock is off: nobody knows what else is wrong with it, and any other host will do.
     """
     states: Counter[str] = Counter()
     if clock.is_host_off():
         return states
-    interrupted = ShippingLabel.objects.interrupted().order_by("leased_until")
-    failed = ShippingLabel.objects.to_ask_again().order_by("ask_again_at")
-    for label_id in [*interrupted.values_list("id", flat=True), *failed.values_list("id", flat=True)]:
+    for label_id in due_in_turn():
         if is_stopping():
             break
         label = claim_due(label_id)

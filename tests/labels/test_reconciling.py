@@ -7,7 +7,7 @@ from pytest_django.fixtures import Settings
 
 from carriers.errors import OutcomeUnknown
 from carriers.shipment import PurchasedLabel
-from labels.lifecycle import outcomes
+from labels.lifecycle import outcomes, reconciling
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
 from labels.orders import shipment
@@ -217,6 +217,27 @@ def test_the_oldest_is_taken_up_first(own: Caller, caplog: pytest.LogCaptureFixt
     assert reconcile() == {LabelState.GENERATED: 3}
     taken = [record.label for record in caplog.records if record.message == "label reconciled"]  # type: ignore[attr-defined]  # its own
     assert taken == [aged[1].id, aged[0].id, aged[2].id]
+
+
+def test_a_shop_waits_for_no_other_shops_backlog(
+    own: Caller, other: Caller, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for days in range(20):
+        LabelFactory(shop=own.shop, days_ago=days + 1, state="received")
+    theirs = [LabelFactory(shop=other.shop, state="received").id]
+    settle = reconciling.settle
+
+    def settle_and_interrupt(label: ShippingLabel) -> None:
+        """Settle a label; once one of the other shop is, another one of it is interrupted."""
+        settle(label)
+        if [label.id] == theirs:
+            theirs.append(LabelFactory(shop=other.shop, state="received").id)
+
+    monkeypatch.setattr(reconciling, "settle", settle_and_interrupt)
+    caplog.set_level("INFO", "labels.reconciling")
+    assert reconcile() == {LabelState.GENERATED: 22}
+    taken = [record.label for record in caplog.records if record.message == "label reconciled"]  # type: ignore[attr-defined]  # its own
+    assert [taken.index(each) < 12 for each in theirs] == [True, True]
 
 
 @pytest.mark.real_services
