@@ -83,17 +83,9 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
     def create(self, request: Request) -> Response:
         """Buy a label, or answer with the one bought before with the same Idempotency-Key."""
         body, label = canonical(sent_body(request)), None
-        shop, token = cast("Shop", request.user), cast("AccessToken", request.auth)
+        shop = cast("Shop", request.user)
         try:
-            key_value = read_key(request.headers.get("Idempotency-Key"))
-            label, is_replay = purchase.buy(
-                shop_id=shop.id,
-                order=read_order(body, sender_address=shop.sender_address),
-                sender_address=shop.sender_address,
-                key=IdempotencyKey(key_value, digest(body)) if key_value else None,
-                token_id=token.id,
-                wait=self.wait,
-            )
+            label, is_replay = self.buy(body, read_key(request.headers.get("Idempotency-Key")))
         except LabelError as error:
             label = error.label
             raise
@@ -104,6 +96,26 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         replayed = {"Idempotent-Replayed": "true"} if is_replay else {}
         answer_headers = {"Location": f"{TRACKING}/shipments/{label.id}", **headers_of(label), **replayed}
         return Response(self.body(label), status=HTTPStatus.CREATED, headers=answer_headers)
+
+    def buy(self, body: Any, key_value: str | None) -> tuple[ShippingLabel, bool]:
+        """Buy a label, or find the one bought before, also of an order that this version refuses and another took."""
+        shop, token = cast("Shop", self.request.user), cast("AccessToken", self.request.auth)
+        key = IdempotencyKey(key_value, digest(body)) if key_value else None
+        try:
+            order = read_order(body, sender_address=shop.sender_address)
+        except ValidationError:
+            earlier = key and purchase.find_earlier(shop.id, key)
+            if key and earlier and earlier.body_digest == key.body_digest:
+                return purchase.bought(earlier), True
+            raise
+        return purchase.buy(
+            shop_id=shop.id,
+            order=order,
+            sender_address=shop.sender_address,
+            key=key,
+            token_id=token.id,
+            wait=self.wait,
+        )
 
     def retrieve(self, request: Request, label_id: str) -> Response:
         """Answer with a label bought before, its URL signed afresh."""

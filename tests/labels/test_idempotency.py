@@ -8,13 +8,14 @@ import orjson
 import pytest
 from django.utils import timezone
 
+from labels.idempotency import digest
 from labels.models import LabelState, ShippingLabel
 from shops.contracts.models import CarrierContract
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.factories import ContractFactory
 from tests.labels.gates import elsewhere
 from tests.labels.orders import PRODUCT, SENDER, order, post, weighing
-from tests.support.api import Caller, Response, caller, client, forget
+from tests.support.api import Caller, Response, assert_error, caller, client, forget
 from tests.support.cases import in_one_test
 from tests.support.threads import in_threads
 from tests.support.waiting import until
@@ -160,6 +161,16 @@ def test_a_replay_needs_neither_the_contract_nor_the_sender_address_any_more(buy
     buyer.shop.save()
     forget()
     assert_replay(first, post(buyer, body, key="k"))
+
+
+def test_an_order_that_the_version_before_took_is_replayed_where_it_is_refused_now(
+    buyer: Caller, sandbox: Sandbox
+) -> None:
+    first, refused = post(buyer, order(), key="k"), order(parcels=weighing(31))
+    ShippingLabel.objects.update(body_digest=digest(refused))  # as if it had taken these 31 kg
+    assert_replay(first, post(buyer, refused, key="k"))
+    assert_error(post(buyer, order(parcels=weighing(32)), key="k"), 400)
+    assert len(sandbox.made()) == 1
 
 
 # --- While the first is running ---
