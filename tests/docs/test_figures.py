@@ -1,4 +1,4 @@
-"""The figures in the guide's text are those of the code."""
+"""The figures in the guide's text, and in the runbook's on rotations, are those of the code."""
 
 from datetime import timedelta
 
@@ -9,6 +9,7 @@ from carriers.products import PRODUCTS
 from carriers.tracking import Status
 from config.api.bodies import MAX_JSON_BYTES
 from config.docs.guide import PAGES
+from config.login.devices import MAX_AGE_S
 from labels.customs import MAX_ITEMS, MAX_WEIGHT_KG
 from labels.pdfs.storage import URL_LIFETIME_S
 from labels.points import MAX_LIMIT as MAX_POINTS
@@ -19,6 +20,7 @@ from shops.api.cursors import MAX_LIMIT as MAX_PAGE
 from shops.webhooks.endpoints import MAX_ENDPOINTS
 from shops.webhooks.feed import EVENTS_KEPT
 from shops.webhooks.serializers import MAX_EVENTS
+from tests.support.processes import ROOT
 
 MINUTE = timedelta(minutes=1)
 
@@ -47,3 +49,11 @@ def test_the_figures_in_the_text_are_the_codes_own() -> None:
         assert sentence in text
     assert TOKEN_CACHE_TTL_S == 2
     assert "within two seconds" in text
+
+
+def test_an_earlier_secret_key_stays_for_as_long_as_something_of_it_is_in_use() -> None:
+    runbook = (ROOT / "docs" / "runbook" / "fail.md").read_text(encoding="utf-8")
+    (row,) = (line for line in runbook.splitlines() if line.startswith("| `SECRET_KEY` |"))
+    lives = {EVENTS_KEPT.days, timedelta(seconds=MAX_AGE_S).days, settings.KEEP_AUDIT_DAYS}
+    assert [days for days in lives if f"{days} days" not in row] == []
+    assert f"after {max(lives)} days remove it" in row
