@@ -155,8 +155,12 @@ def begin(label: ShippingLabel) -> ShippingLabel:
 
 
 def check_not_used(label: ShippingLabel) -> None:
-    """Raise CancelError for what was handed in, as an import or a report that holds its parcel may be about to say."""
-    parcels.lock_parcels(label.shop_id, parcels.numbers_of(label))
+    """Raise CancelError for what was handed in, or what an import or a report that holds its parcel may say so of.
+
+    Nobody waits for them, in a thread and a place that other shops need.
+    """
+    if parcels.are_held(label):
+        raise CancelError(label, HELD, BusyError(label.carrier_code, HELD))
     if parcels.handed_in(label):
         raise CancelError(label, HANDED_IN)
     if not CARRIERS[label.carrier_code].bills_unused_labels and parcels.is_removed(label):  # nobody is asked
