@@ -7,6 +7,7 @@ from functools import partial
 from itertools import accumulate
 
 from django.template.loader import render_to_string
+from django.utils.text import capfirst
 
 from carriers import CARRIERS
 from carriers.alpha import refusals as alpha
@@ -71,7 +72,7 @@ def codes() -> str:
     groups: dict[tuple[int, str, str], list[str]] = {}
     for entry in CODES.values():
         cause = re.sub(rf"\b({'|'.join(CARRIERS)})\b", "the carrier", entry.cause)
-        groups.setdefault((entry.statuses[0], cause[0].upper() + cause[1:], entry.remedy), []).append(entry.name)
+        groups.setdefault((entry.statuses[0], capfirst(cause), entry.remedy), []).append(entry.name)
     return errors(
         {"statuses": [status], "codes": names, "cause": cause, "remedy": remedy}
         for (status, cause, remedy), names in groups.items()

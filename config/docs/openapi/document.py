@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from django.utils.text import capfirst
 
 from config import __version__
 from config.api.errors import error_body
@@ -160,7 +161,7 @@ def webhook_operation(name: str, event_type: Json, shared: Json) -> Json:
 
 
 def described(field: Json) -> Json:
-    meaning = f"{field['meaning'][0].upper()}{field['meaning'][1:]}."
+    meaning = f"{capfirst(field['meaning'])}."
     return EVENT_FIELDS[field["type"]] | {"description": meaning, "examples": [field["example"]]}
 
 

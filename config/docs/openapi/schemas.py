@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from django.utils.module_loading import import_string
+from django.utils.text import capfirst
 from rest_framework import serializers
 
 from carriers import CARRIERS
@@ -150,5 +151,5 @@ def parameters(source: Json) -> Iterator[Json]:
             **({"required": True} if field.required else {}),
             "description": source["texts"][name],
             "schema": source.get("schemas", {}).get(name) or value_schema(field),
-            "examples": {f"{name[0].upper()}{name[1:]}": {"value": source["examples"][name], "summary": name}},
+            "examples": {capfirst(name): {"value": source["examples"][name], "summary": name}},
         }
