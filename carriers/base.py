@@ -3,7 +3,7 @@
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, ClassVar, Final
@@ -246,7 +246,7 @@ class Carrier(Client):
         return {}
 
     def find_points(
-        self, query: PointQuery, credentials: Credentials, admitted: AbstractContextManager[object] | None = None
+        self, query: PointQuery, credentials: Credentials, admitted: AbstractContextManager[object]
     ) -> FoundPoints:
         """Return the points near a place that take the query's parcel, nearest first; raises CarrierError only.
 
@@ -257,10 +257,7 @@ class Carrier(Client):
 
         def ask() -> Sequence[PickupPoint]:
             deadline = Deadline(min(self._timeout_s, SEARCH_TIMEOUT_S))
-            with (
-                admitted or nullcontext(),
-                self._call(self.search_operation, credentials, deadline, service=Service.PICKUP_POINTS),
-            ):
+            with admitted, self._call(self.search_operation, credentials, deadline, service=Service.PICKUP_POINTS):
                 return nearest_first(self._search_points(query, credentials, deadline))
 
         asked_at, points = self._points.search(query, ask)

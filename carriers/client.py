@@ -110,7 +110,7 @@ class Client(ABC):
     def _call(
         self,
         operation: str,
-        credentials: Credentials | None = None,
+        credentials: Credentials,
         deadline: Deadline | None = None,
         *,
         service: Service | None = None,
@@ -123,7 +123,7 @@ class Client(ABC):
         breaker = self.circuit_breakers[service or self.services[0]]
         with ExitStack() as stack:
             try:
-                stack.enter_context(breaker.call(credentials.shop_id if credentials else ""))
+                stack.enter_context(breaker.call(credentials.shop_id))
             except CarrierError as error:
                 self._log(operation, started_s, None, error)
                 raise
@@ -158,7 +158,7 @@ class Client(ABC):
     def _ask(
         self,
         request: Request,
-        credentials: Credentials | None,
+        credentials: Credentials,
         read: Callable[[Answer], T],
         deadline: Deadline | None = None,
         *,

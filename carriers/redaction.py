@@ -13,8 +13,8 @@ from carriers.shipment import Credentials, Party, Shipment
 from carriers.text import to_ascii
 
 MAX_TEXT_LENGTH: Final = 200
+MAX_RAW_LENGTH: Final = 2000  # of what is looked into
 _MAX_CODE_LENGTH: Final = 32
-_MAX_RAW_LENGTH: Final = 2000
 _MASK: Final = "***"
 _WORD: Final = re.compile(r"\w{4,}")
 
@@ -44,7 +44,7 @@ class Redactor:
     def text(self, raw: str) -> str:
         """Return one line of at most 200 characters."""
         # Truncated first, as masking takes time; the words of a value cut in two are still masked.
-        cut = raw[:_MAX_RAW_LENGTH]
+        cut = raw[:MAX_RAW_LENGTH]
         spaced = cut if cut.isprintable() else "".join(map(_visible, cut))
         masked = self._secrets.sub(_MASK, " ".join(spaced.split()))
         return masked if len(masked) <= MAX_TEXT_LENGTH else masked[: MAX_TEXT_LENGTH - 1].rstrip() + "…"

@@ -13,7 +13,7 @@ from carriers.client import Client, Limits, Observer, Service
 from carriers.data import rows_of
 from carriers.http.transport import Answer, Request, Transport
 from carriers.products import DISPLAY_NAMES, PARIS
-from carriers.redaction import Redactor
+from carriers.redaction import MAX_RAW_LENGTH, Redactor
 from carriers.shipment import Credentials
 from carriers.text import clean_number
 
@@ -28,7 +28,6 @@ MAX_EXPECTED_AHEAD: Final = timedelta(days=366)
 FIRST_YEAR: Final = 2000
 _CODE: Final = re.compile(r"[A-Za-z0-9_-]{1,16}")
 _CONTACT: Final = re.compile(r"[^\s@]{1,64}@[^\s@]+|(?<!\w)\+?[0-9](?:[ .-]?[0-9]){8,}(?!\w)")
-_MAX_RAW_LENGTH: Final = 2000
 
 
 class Status(StrEnum):
@@ -188,7 +187,7 @@ def expected_of(text: str, *formats: str) -> datetime | None:
 
 def text_of(raw: str, redactor: Redactor) -> str:
     """Return an event's text in one line, without personal data, addresses of e-mail and long numbers."""
-    return redactor.text(_CONTACT.sub("***", raw[:_MAX_RAW_LENGTH]))
+    return redactor.text(_CONTACT.sub("***", raw[:MAX_RAW_LENGTH]))
 
 
 def in_order(events: Iterable[TrackingEvent]) -> tuple[TrackingEvent, ...]:

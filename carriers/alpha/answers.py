@@ -13,13 +13,12 @@ from carriers.errors import CancellationRefused
 from carriers.http import soap
 from carriers.http.transport import Answer, Request, UnreadableError
 from carriers.products import PARIS
-from carriers.redaction import Redactor
+from carriers.redaction import MAX_RAW_LENGTH, Redactor
 from carriers.refusals import Refusals
 from carriers.text import clean_number
 
 OK: Final = 200
 TOO_EARLY: Final = "2"  # a code of `cancelSkybill`
-MAX_TEXT_LENGTH: Final = 2000
 NOT_TO_THIS_REQUEST: Final = "the answer is not one to this request"
 
 _ERROR_CODE: Final = re.compile(r"-?[0-9]{1,9}")
@@ -34,9 +33,9 @@ def result_of(answer: Answer, *, is_of_any_status: bool = False) -> Element:
     request, body = answer.request, soap.body_of(answer.body)
     if body.tag == "Fault":
         # A single request may have caused it, so it does not count towards the circuit breaker.
-        code, text = soap.text(body, "faultcode").rpartition(":")[2], soap.text(body, "faultstring")
-        shown = request.redactor.code(code), _shown(text, request.redactor)
-        raise request.unanswered_error(CARRIER, carrier_code=shown[0], carrier_text=shown[1])
+        code, text = soap.text(body, "faultcode").rpartition(":")[2], soap.text(body, "faultstring")[:MAX_RAW_LENGTH]
+        shown, said = request.redactor.code(code), _shown(text, request.redactor)
+        raise request.unanswered_error(CARRIER, carrier_code=shown, carrier_text=said)
     result = body.find("return") if body.tag == f"{request.operation}Response" else None
     if result is None or not (is_of_any_status or answer.status == OK):
         raise UnreadableError(NOT_TO_THIS_REQUEST)
@@ -63,7 +62,7 @@ def check_code(result: Element, request: Request, refusals: Refusals = REFUSALS,
         return
     if is_label:
         raise UnreadableError("the answer has both an error code and a parcel")
-    text = soap.text(result, "errorMessage")[:MAX_TEXT_LENGTH]
+    text = soap.text(result, "errorMessage")[:MAX_RAW_LENGTH]
     shown, meant = _shown(text, request.redactor), request.redactor.without_echoes(text)
     refusal = refusal_of(code, text, meant, refusals)
     if refusal is None:
@@ -77,7 +76,7 @@ def check_code(result: Element, request: Request, refusals: Refusals = REFUSALS,
 
 
 def _shown(text: str, redactor: Redactor) -> str:
-    return redactor.text(in_our_words(text[:MAX_TEXT_LENGTH]))
+    return redactor.text(in_our_words(text))
 
 
 def number_of(parcel: Element, name: str = "skybillNumber") -> str:

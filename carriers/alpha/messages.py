@@ -1,5 +1,6 @@
 """Build alpha's SOAP requests from a shipment, with the names and the order of the protocol."""
 
+from calendar import SATURDAY
 from dataclasses import replace
 from datetime import datetime
 from decimal import ROUND_UP, Decimal
@@ -10,7 +11,7 @@ from carriers import itinerary
 from carriers.alpha import parties
 from carriers.alpha.parties import CARRIER, PROFESSIONAL, Fields, contract
 from carriers.alpha.points import sells
-from carriers.customs import Goods, customs_of, described, shares_by_parcel, value_eur
+from carriers.customs import CENT, Goods, customs_of, described, shares_by_parcel, value_eur
 from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.http import soap
 from carriers.itinerary import destination, route_of
@@ -28,7 +29,6 @@ VERSION: Final = "2.0"
 RETURN_MODE: Final = "2"
 LABEL_MODES: Final = {"10x15": "THE", "A4": "SPD"}  # PDFs
 UNKNOWN_CM: Final = 1
-SATURDAY: Final = 5
 # Delivery on Saturday at an overseas relay, for parcels of Thursday and Friday, and the service of all other days.
 SATURDAY_SERVICE: Final = "369"
 SATURDAY_WEEKDAYS: Final = (3, 4)
@@ -40,7 +40,6 @@ REFERENCE_LENGTH: Final = 35
 CONTENT_LENGTH: Final = 45
 CONTENTS: Final = 5  # fields of that length
 GRAM: Final = Decimal("0.001")
-CENT: Final = Decimal("0.01")
 
 
 def purchase(shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> bytes:

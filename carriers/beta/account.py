@@ -1,6 +1,7 @@
 """beta's account service: what an account includes, in words for the staff; and from its depot, the day of delivery."""
 
 import re
+from calendar import SUNDAY
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any, Final
@@ -29,7 +30,6 @@ MAX_SITES: Final = 20
 DELIVERY: Final = "getDateLivraison"
 COUNTRY: Final = "FR"  # the only one whose days are known
 PROMISED: Final = "OK"
-SUNDAY: Final = 6
 _DEPOT: Final = re.compile(r"[0-9A-Za-z]{1,10}")
 _DAY: Final = "%d/%m/%Y"
 

@@ -1,5 +1,6 @@
 """beta's timeline service: the history of a parcel, asked with the shop's contract."""
 
+from calendar import SATURDAY
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -8,7 +9,7 @@ from typing import Any, Final
 
 from anyascii import anyascii
 
-from carriers.beta.answers import REFUSED_CREDENTIALS, document_of, objects_of, string_of
+from carriers.beta.answers import OK, REFUSED_CREDENTIALS, document_of, objects_of, string_of
 from carriers.beta.messages import query
 from carriers.beta.parties import CARRIER, check_credentials, login, own_number
 from carriers.beta.refusals import TRACKING_REFUSALS
@@ -23,7 +24,6 @@ from carriers.tracking import Status, Tracker, TrackingAnswer, TrackingEvent, ev
 TIMELINE: Final = "timelineCompany"
 EVENT: Final = ("code", "date", "labelLong", "siteZipCode", "siteName")
 LANGUAGE: Final = "fr_FR"
-OK: Final = 200
 FOUND: Final = "0"
 # Not this contract's (104), too old (103) and malformed (101) are about one number only, as unknown (105) is: to stop
 # a shop's tracking for them would be wrong.
@@ -43,7 +43,6 @@ MAX_PERSONAL_VALUES: Final = 50
 AT_POST_OFFICE: Final = "AARBPR"
 POST_OFFICE: Final = "bureau de poste"
 WORKING_DAYS: Final = 10
-SATURDAY: Final = 5
 DAY: Final = timedelta(days=1)
 
 Json = Mapping[str, Any]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -66,7 +67,8 @@ class Point:
         self.carrier = carrier
 
     def find(self, **changes: Any) -> FoundPoints:
-        return self.client.find_points(PointQuery(**QUERIES[self.carrier] | changes), CREDENTIALS[self.carrier])
+        query = PointQuery(**QUERIES[self.carrier] | changes)
+        return self.client.find_points(query, CREDENTIALS[self.carrier], nullcontext())
 
     def sent(self) -> dict[str, str]:
         operation = ET.fromstring(body_of(self.server.requests[-1]))[0][0]
@@ -345,6 +347,6 @@ def test_an_answer_tells_when_the_carrier_was_asked(serve: Serve) -> None:
     began_at = datetime.now(UTC)
     found = service.find()
     assert began_at <= found.asked_at <= datetime.now(UTC)
-    again = service.client.find_points(PointQuery(**BETA), Credentials("other", "password"))
+    again = service.client.find_points(PointQuery(**BETA), Credentials("other", "password"), nullcontext())
     assert again.asked_at == found.asked_at
     assert len(service.server.requests) == 1

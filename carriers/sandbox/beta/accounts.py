@@ -8,6 +8,7 @@ gets a cut-down answer: here its kind alone. The day on which a parcel arrives i
 """
 
 import re
+from calendar import SUNDAY
 from collections.abc import Mapping
 from datetime import date, timedelta
 
@@ -28,7 +29,6 @@ WRONG_LOGIN, SYSTEM = "Wrong login, password or key", "The service is temporaril
 INFORMATION_REQUEST, FACTS = content("beta/account_request.json"), content("beta/account.json")
 DELIVERY = "getDateLivraison"
 DELIVERY_REQUEST = content("beta/delivery_request.json")
-SUNDAY = 6
 DAYS = 2
 DEPOTS = {site["codeRegate"] for site in FACTS["siteDepotList"]}
 
