@@ -14,14 +14,7 @@ from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.http.connections import Deadline
 from carriers.http.transport import Transport
 from carriers.itinerary import shipping_day
-from carriers.pickup_points import (
-    FoundPoints,
-    PickupPointCache,
-    PointQuery,
-    SharedStore,
-    check_point,
-    nearest_first,
-)
+from carriers.pickup_points import FoundPoints, PickupPointCache, PointQuery, SharedStore, check_point, nearest_first
 from carriers.products import PRODUCTS
 from carriers.shipment import (
     DEFAULT_FORMAT,

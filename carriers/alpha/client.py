@@ -9,15 +9,7 @@ from xml.etree.ElementTree import Element
 
 from carriers.alpha import messages as alpha_message
 from carriers.alpha import points, quickcost
-from carriers.alpha.answers import (
-    NOT_TO_THIS_REQUEST,
-    OK,
-    check_code,
-    number_of,
-    pdf_of,
-    result_of,
-    success_of,
-)
+from carriers.alpha.answers import NOT_TO_THIS_REQUEST, OK, check_code, number_of, pdf_of, result_of, success_of
 from carriers.alpha.messages import SHIPPING_NAMESPACE
 from carriers.alpha.parties import CARRIER, SHAPE, contract, sender
 from carriers.alpha.refusals import CANCELLATION_REFUSALS
