@@ -69,8 +69,8 @@ MUTANTS = [
     Mutant(
         "a SOAP fault means that nothing was made",
         "carriers/alpha/answers.py",
-        "raise request.unanswered_error(CARRIER, carrier_code=shown[0], carrier_text=shown[1])",
-        "raise CancellationRefused(CARRIER, carrier_code=shown[0], carrier_text=shown[1])",
+        "raise request.unanswered_error(CARRIER, carrier_code=shown, carrier_text=said)",
+        "raise CancellationRefused(CARRIER, carrier_code=shown, carrier_text=said)",
         "gateway-alpha",
     ),
     Mutant(
