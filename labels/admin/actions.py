@@ -103,7 +103,7 @@ def decide(request: StaffRequest, choice: Choice, decision: Decision) -> None:
 
 def cancel(request: StaffRequest, label: ShippingLabel) -> str:
     try:
-        cancelled = decisions.cancel(label=label, decided_by=request.user)
+        cancelled = decisions.cancel(label=label)
     except CancelError as error:
         return gettext("not cancelled ({reason})").format(reason=error.problem)
     return CANCELLED if cancelled.state == LabelState.CANCELLED else NOT_YET
@@ -112,7 +112,7 @@ def cancel(request: StaffRequest, label: ShippingLabel) -> str:
 def mark_as_not_made(request: StaffRequest, label: ShippingLabel) -> str:
     try:
         outdated.check_seen(label, request.POST.getlist("seen"))
-        decisions.mark_as_not_made(label=label, decided_by=request.user)
+        decisions.mark_as_not_made(label=label)
     except decisions.NotOpenError:
         return OVER
     except outdated.OutdatedError:

@@ -24,7 +24,7 @@ from labels.admin.printing import LabelPdfs
 from labels.admin.search import SEARCH
 from labels.admin.slips import SlipForSelected
 from labels.admin.to_decide import ToDecideAdmin, next_step, page_again, waits_for_person
-from labels.lifecycle import decisions, outdated
+from labels.lifecycle import decisions, outcomes, outdated
 from labels.lifecycle.cancelling import CancelError
 from labels.lifecycle.states import said_of
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel, total_kg
@@ -32,7 +32,6 @@ from labels.pdfs import unmerged
 from labels.personal_data.columns import KEYS, LABEL
 from labels.templatetags.label_page import reason, recipient_name, state_label, timestamp, weights
 from parcels.templatetags.parcel_page import late_label
-from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from shops.models import AccessToken
 from shops.personal_data import Part
@@ -120,7 +119,7 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
             "is_over": not is_open,
             "is_cancellation_open": label.state in IN_CANCELLATION and not label.is_leased,
             "may_decide": self.has_act_permission(request),
-            "can_be_asked": client(label.carrier_code, is_test=label.shop.is_test).can_be_asked,
+            "can_be_asked": outcomes.has_search(label),
         }
 
     def get_urls(self) -> list[Any]:
@@ -158,7 +157,7 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
         if form.is_valid():
             numbers, pdf = form.tracking_numbers, form.cleaned_data["pdf"]
             try:
-                adopted = decisions.adopt(label=label, tracking_numbers=numbers, pdf=pdf, decided_by=request.user)
+                adopted = decisions.adopt(label=label, tracking_numbers=numbers, pdf=pdf)
             except decisions.NoPdfError as error:
                 text = gettext("{error} Upload it instead, from the carrier's own portal.")
                 form.add_error("pdf", text.format(error=error))
@@ -176,7 +175,7 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
 
     def mark_as_not_made(self, request: StaffRequest, label: ShippingLabel) -> None:
         """Let the shop buy again."""
-        decisions.mark_as_not_made(label=label, decided_by=request.user)
+        decisions.mark_as_not_made(label=label)
         messages.success(request, gettext("Marked as not made. The shop can order again, with the same key too."))
 
     def ask_to_cancel(self, request: HttpRequest, label: ShippingLabel) -> HttpResponse:
@@ -186,7 +185,7 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
 
     def cancel(self, request: StaffRequest, label: ShippingLabel) -> None:
         """Cancel at the carrier: the shop can't retrieve the label afterwards."""
-        cancelled = decisions.cancel(label=label, decided_by=request.user)
+        cancelled = decisions.cancel(label=label)
         if cancelled.state == LabelState.CANCELLED:
             messages.success(request, gettext("Cancelled. The shop cannot retrieve the label any more."))
         else:
@@ -197,15 +196,15 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
         """Take a decision about a label whose carrier could not cancel it."""
         match request.POST.get("outcome"):
             case "cancelled":
-                decisions.mark_as_cancelled(label=label, decided_by=request.user)
+                decisions.mark_as_cancelled(label=label)
                 messages.success(request, gettext("Marked as cancelled."))
             case "kept":
-                decisions.keep(label=label, decided_by=request.user, cancelled=request.POST.getlist("parcel"))
+                decisions.keep(label=label, cancelled=request.POST.getlist("parcel"))
                 messages.success(request, gettext("Kept. The shop can retrieve the label again."))
 
     def dismiss_notice(self, request: StaffRequest, label: ShippingLabel) -> None:
         with suppress(decisions.NotOpenError):  # a colleague was faster
-            decisions.dismiss_notice(label=label, decided_by=request.user)
+            decisions.dismiss_notice(label=label)
 
     def question(
         self, request: HttpRequest, label: ShippingLabel, template: str, title: str, **context: Any

@@ -75,7 +75,7 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
     def have_asked(self, request: StaffRequest, label: ShippingLabel) -> HttpResponse:
         """Have the carrier asked about a label now, and stay on the page."""
         try:
-            asked = decisions.reconcile_now(label=label, asked_by=request.user)
+            asked = decisions.reconcile_now(label=label)
         except decisions.DecisionError as error:
             messages.error(request, str(error))
         else:

@@ -9,7 +9,6 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext
@@ -35,6 +34,7 @@ from shops.db import clock
 from shops.db.locks import lock
 from shops.staff.audit import recording
 from shops.staff.audit.models import Action
+from shops.staff.audit.recording import current_actor
 
 NOTHING_LEFT = "it was looked into, and no parcel is left of it"
 KEPT = "Kept: it is not cancelled."
@@ -56,9 +56,7 @@ class NoPdfError(DecisionError):
     """The carrier gave no PDF for the numbers."""
 
 
-def adopt(
-    *, label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes | None, decided_by: AbstractBaseUser
-) -> ShippingLabel:
+def adopt(*, label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes | None) -> ShippingLabel:
     """Keep parcels that were made; `tracking_numbers` has one for each parcel ordered, empty for one that is left out.
 
     Without `pdf` the label gets the row's PDFs of these parcels, or the carrier is asked by the reservation. Other
@@ -79,7 +77,7 @@ def adopt(
         content = pdf or (unmerged.packed(kept) if kept else fetched(taken, tracking_numbers))
         is_lacking = kept and lacks_customs_form(taken, tracking_numbers, kept)
         warning = notices.of_missing_forms(taken, tracking_numbers, kept) if is_lacking else ""
-        save_adoption(taken, tracking_numbers, content, decided_by, warning)
+        save_adoption(taken, tracking_numbers, content, warning)
     except DecisionError:
         outcomes.end_lease(taken)
         raise
@@ -112,9 +110,7 @@ def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
         ) from error
 
 
-def save_adoption(
-    label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes, decided_by: AbstractBaseUser, warning: str
-) -> None:
+def save_adoption(label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes, warning: str) -> None:
     """Write the decision and the PDF to the row, before the storage can fail; raise NotOpenError."""
     adopted = list(filter(None, tracking_numbers))
     facts: dict[str, Any] = {
@@ -138,7 +134,7 @@ def save_adoption(
     with transaction.atomic():
         lock("adoptions")
         check_not_taken(label, adopted)
-        decide(label, Event.ADOPTED, decided_by, note, Q(leased_until=label.leased_until), **facts)
+        decide(label, Event.ADOPTED, note, Q(leased_until=label.leased_until), **facts)
 
 
 def check_not_taken(label: ShippingLabel, numbers: Collection[str]) -> None:
@@ -157,7 +153,7 @@ def only_parcels(label: ShippingLabel, ranks: Sequence[int], warning: str = LEFT
     return chosen | {"warnings": [warning % missing, *label.warnings]}
 
 
-def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:
+def mark_as_not_made(*, label: ShippingLabel) -> None:
     """Record that no parcel was made, or that none is left, and release the purchase's key. Raise DecisionError.
 
     It is not recorded of a label of which a parcel was found since it was read: that one is paid for.
@@ -165,23 +161,23 @@ def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> N
     note = f"Marked as not made; it was {label.state}."
     error = outcomes.set_error(label, SettledError(label.carrier_code, NOTHING_LEFT))
     is_seen = Q(tracking_numbers=label.tracking_numbers)
-    decide(label, Event.MARKED_NOT_MADE, decided_by, note, is_free(), is_seen, pdf=None, **error)
+    decide(label, Event.MARKED_NOT_MADE, note, is_free(), is_seen, pdf=None, **error)
 
 
-def cancel(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> ShippingLabel:
+def cancel(*, label: ShippingLabel) -> ShippingLabel:
     """Cancel a bought label at the carrier. Raise CancelError."""
     cancelled = cancelling.cancel(label)
     is_done = cancelled.state == LabelState.CANCELLED
-    record(label, decided_by, "Cancelled." if is_done else "Asked to cancel; the carrier could not yet.")
+    record(label, "Cancelled." if is_done else "Asked to cancel; the carrier could not yet.")
     return cancelled
 
 
-def mark_as_cancelled(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:
+def mark_as_cancelled(*, label: ShippingLabel) -> None:
     """Record that the parcels of a label in cancellation were cancelled elsewhere. Raise DecisionError."""
-    end_cancellation(label, Event.MARKED_CANCELLED, decided_by, "Marked as cancelled.")
+    end_cancellation(label, Event.MARKED_CANCELLED, "Marked as cancelled.")
 
 
-def keep(*, label: ShippingLabel, decided_by: AbstractBaseUser, cancelled: Collection[str] = ()) -> None:
+def keep(*, label: ShippingLabel, cancelled: Collection[str] = ()) -> None:
     """Record that a label in cancellation stays bought. Raise DecisionError.
 
     It stays without the parcels that are cancelled: those that the row names, and `cancelled`.
@@ -196,18 +192,10 @@ def keep(*, label: ShippingLabel, decided_by: AbstractBaseUser, cancelled: Colle
         known = outcomes.unique(label.cancelled_numbers, lost)
         facts |= {"tracking_numbers": left, "cancelled_numbers": known, **only_parcels(label, ranks, CANCELLED)}
     note = f"Kept in part: {', '.join(left)}." if lost else KEPT
-    end_cancellation(label, Event.MARKED_KEPT, decided_by, note, lost=lost, **facts)
+    end_cancellation(label, Event.MARKED_KEPT, note, lost=lost, **facts)
 
 
-def end_cancellation(
-    label: ShippingLabel,
-    event: Event,
-    decided_by: AbstractBaseUser,
-    note: str,
-    *,
-    lost: Sequence[str] = (),
-    **facts: Any,
-) -> None:
+def end_cancellation(label: ShippingLabel, event: Event, note: str, *, lost: Sequence[str] = (), **facts: Any) -> None:
     """Record a decision about a label in cancellation, kept without the numbers `lost`; raise NotOpenError."""
     is_seen = Q(cancelled_numbers=label.cancelled_numbers)
     with transaction.atomic():
@@ -215,37 +203,35 @@ def end_cancellation(
         if lost:
             # Before its parcel is shown: an import locks in this order, too.
             parcels.release_numbers(label, lost, is_kept=True)
-        decide(label, event, decided_by, note, is_free(), is_seen, **facts)
+        decide(label, event, note, is_free(), is_seen, **facts)
 
 
-def decide(
-    label: ShippingLabel, event: Event, decided_by: AbstractBaseUser, note: str, *guards: Q, **facts: Any
-) -> None:
-    """Make the transition that a person has decided on, and record it; raise NotOpenError.
+def decide(label: ShippingLabel, event: Event, note: str, *guards: Q, **facts: Any) -> None:
+    """Make the transition that the one who acts has decided on, and record it; raise NotOpenError.
 
     The label is leased until its receipt is written, as an erasure waits for that.
     """
-    facts |= {"decided_by": decided_by.get_username(), "decided_at": clock.now(), "ask_again_at": None}
+    facts |= {"decided_by": current_actor.get().name, "decided_at": clock.now(), "ask_again_at": None}
     facts["leased_until"] = lease()
     with transaction.atomic():
         if not move(label, event, *guards, **facts):
             raise NotOpenError
-        record(label, decided_by, note)
+        record(label, note)
 
 
-def dismiss_notice(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:
+def dismiss_notice(*, label: ShippingLabel) -> None:
     """Remove a notice that staff have dealt with. Raise DecisionError."""
     noticed = ShippingLabel.objects.with_notice().filter(id=label.id, staff_notice=label.staff_notice)
     with transaction.atomic():
         if not noticed.update(staff_notice=""):
             raise NotOpenError
-        record(label, decided_by, f"Dealt with: {label.staff_notice}")
+        record(label, f"Dealt with: {label.staff_notice}")
 
 
-def record(label: ShippingLabel, decided_by: AbstractBaseUser, message: str) -> None:
+def record(label: ShippingLabel, message: str) -> None:
     """Record the decision in the audit log, in its own transaction, and in the log."""
     recording.record(Action.CHANGED, label, note=message)
-    logger.info("label decided", extra={"label": label.id, "state": label.state, "user": decided_by.pk})
+    logger.info("label decided", extra={"label": label.id, "state": label.state, "user": current_actor.get().user_id})
 
 
 # --- Questions at a person's request ---
@@ -259,7 +245,7 @@ def can_be_asked(label: ShippingLabel) -> bool:
     return is_open and bool(label.reservation_number or outcomes.has_search(label))
 
 
-def reconcile_now(*, label: ShippingLabel, asked_by: AbstractBaseUser) -> ShippingLabel:
+def reconcile_now(*, label: ShippingLabel) -> ShippingLabel:
     """Take the label up as the reconciliation does; return it as it is afterwards. Raise DecisionError."""
     if not can_be_asked(label):
         raise NotOpenError
@@ -284,5 +270,6 @@ def reconcile_now(*, label: ShippingLabel, asked_by: AbstractBaseUser) -> Shippi
         raise DecisionError(text) from error
     asked = ShippingLabel.objects.get(id=label.id)
     recording.record(Action.CHANGED, label, changes={"state": [label.state, asked.state]}, asked=label.carrier_code)
-    logger.info("label asked about", extra={"label": label.id, "state": asked.state, "user": asked_by.pk})
+    user = current_actor.get().user_id
+    logger.info("label asked about", extra={"label": label.id, "state": asked.state, "user": user})
     return asked

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -267,21 +266,16 @@ def test_a_burst_of_orders_is_served_by_a_carrier_that_is_prompt(buyer: Caller, 
 
 
 @pytest.mark.usefixtures("one_at_a_time")
-def test_an_adoption_asks_the_carrier_within_the_bulkhead_too(
-    buyer: Caller, sandbox: Sandbox, django_user_model: Any
-) -> None:
+def test_an_adoption_asks_the_carrier_within_the_bulkhead_too(buyer: Caller, sandbox: Sandbox) -> None:
     sandbox.arm("nolabel", count=1)
     post(buyer, order(), key=KEY)
     ShippingLabel.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
     (parcel,) = sandbox.made()
-    ada = django_user_model.objects.create_user("ada")
     numbers = [parcel.tracking_number]
     with (
         bulkhead_full(service=Service.REPRINTS),
         pytest.raises(decisions.NoPdfError, match="Too many requests wait for alpha now"),
     ):
-        decisions.adopt(label=row(), tracking_numbers=numbers, pdf=None, decided_by=ada)
+        decisions.adopt(label=row(), tracking_numbers=numbers, pdf=None)
     assert row().state == LabelState.UNKNOWN
-    assert decisions.adopt(label=row(), tracking_numbers=numbers, pdf=None, decided_by=ada).state == (
-        LabelState.GENERATED
-    )
+    assert decisions.adopt(label=row(), tracking_numbers=numbers, pdf=None).state == LabelState.GENERATED

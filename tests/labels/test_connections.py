@@ -76,13 +76,10 @@ def test_a_reconciliation_holds_none_once_a_call_is_long(
 
 
 @pytest.mark.real_services
-def test_an_adoption_holds_none_once_a_call_is_long(
-    buyer: Caller, sandbox: Sandbox, long_calls: list[str], django_user_model: Any
-) -> None:
+def test_an_adoption_holds_none_once_a_call_is_long(buyer: Caller, sandbox: Sandbox, long_calls: list[str]) -> None:
     label = bought_unseen(buyer, sandbox, "nolabel")
     numbers = [parcel.tracking_number for parcel in sandbox.made()]
-    ada = django_user_model.objects.create_user("ada")
-    assert decisions.adopt(label=label, tracking_numbers=numbers, pdf=None, decided_by=ada).state == "label_generated"
+    assert decisions.adopt(label=label, tracking_numbers=numbers, pdf=None).state == "label_generated"
     assert long_calls == ["alpha"] * 2
 
 

@@ -11,7 +11,6 @@ from unittest.mock import Mock
 import orjson
 import pytest
 from django.apps import apps
-from django.contrib.auth.models import User
 from django.core.management import CommandError
 from django.db import connection, models, transaction
 from django.test.utils import CaptureQueriesContext
@@ -314,7 +313,7 @@ def buy(buyer: Caller) -> None:
 
 def decide(buyer: Caller) -> None:
     label = label_of_the_person(buyer.shop, state=LabelState.UNKNOWN, days_ago=1)
-    decisions.mark_as_not_made(label=label, decided_by=User.objects.create_user("ada"))
+    decisions.mark_as_not_made(label=label)
 
 
 def settle(buyer: Caller) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from django.contrib.auth.models import User
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
@@ -257,12 +256,11 @@ def stand_still(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def adopt_meanwhile(number: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *, is_stored: bool) -> None:
     """Let this process stand still past its lease, and a person adopt the second of two parcels, maybe unstored."""
-    person = User.objects.create_user("ada")
     stand_still(monkeypatch)
     if not is_stored:
         folder.rename(folder.with_name("away"))
         folder.write_text("in the way")
-    decisions.adopt(label=row(), tracking_numbers=["", number], pdf=PDF, decided_by=person)
+    decisions.adopt(label=row(), tracking_numbers=["", number], pdf=PDF)
     if not is_stored:
         folder.unlink()
         folder.with_name("away").rename(folder)
@@ -353,12 +351,11 @@ def test_a_purchase_that_stands_still_changes_nothing_of_an_adoption(
 def test_a_failure_after_an_adoption_leaves_no_parcel_that_nobody_knows(
     buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    person = User.objects.create_user("ada")
 
     def adopt(purchased: PurchasedLabel) -> None:
         pass_time()
         numbers = purchased.tracking_numbers
-        decisions.adopt(label=row(), tracking_numbers=["", numbers[1]], pdf=PDF, decided_by=person)
+        decisions.adopt(label=row(), tracking_numbers=["", numbers[1]], pdf=PDF)
         raise OutcomeUnknown("alpha", made=PurchasedLabel(numbers))
 
     during(monkeypatch, client("alpha", is_test=False), "create_label", after=adopt)
@@ -379,12 +376,7 @@ def test_an_adoption_of_a_label_that_is_stored_meanwhile_is_refused(
     label = row()
     during(monkeypatch, decisions, "claim", after=lambda _: outcomes.publish(row()))
     with pytest.raises(decisions.NotOpenError):
-        decisions.adopt(
-            label=label,
-            tracking_numbers=["", label.tracking_numbers[1]],
-            pdf=PDF,
-            decided_by=User.objects.create_user("ada"),
-        )
+        decisions.adopt(label=label, tracking_numbers=["", label.tracking_numbers[1]], pdf=PDF)
     assert (row().state, row().tracking_numbers) == (LabelState.GENERATED, label.tracking_numbers)
 
 
@@ -400,7 +392,7 @@ def test_a_replay_at_the_same_time_as_an_adoption_changes_nothing_of_it(
     buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lease that a replay reads is not its own."""
-    person, body = User.objects.create_user("ada"), order(parcels=weighing(1, 2))
+    body = order(parcels=weighing(1, 2))
     folder.write_text("in the way")
     assert_coded(post(buyer, body, key=KEY), 500, "LABEL_STORAGE_UNAVAILABLE")
     folder.unlink()
@@ -408,7 +400,7 @@ def test_a_replay_at_the_same_time_as_an_adoption_changes_nothing_of_it(
 
     def adopt(_: bytes) -> None:
         pass_time()
-        decisions.adopt(label=row(), tracking_numbers=["", row().tracking_numbers[1]], pdf=PDF, decided_by=person)
+        decisions.adopt(label=row(), tracking_numbers=["", row().tracking_numbers[1]], pdf=PDF)
 
     during(monkeypatch, unmerged, "merged", before=adopt)
     answer = post(buyer, body, key=KEY)
@@ -459,7 +451,7 @@ def test_a_suspended_cancellation_cancels_nothing_of_a_label_that_staff_kept(
             suspended(120, monkeypatch)
             stand_still(monkeypatch)
             gone = [parcel.tracking_number for parcel in made if sandbox.is_cancelled(parcel)]
-            decisions.keep(label=row(), cancelled=gone, decided_by=User.objects.create_user("ada"))
+            decisions.keep(label=row(), cancelled=gone)
 
     def beginning(label: ShippingLabel) -> ShippingLabel:
         begun = begin(label)
@@ -487,7 +479,7 @@ def test_a_suspended_cancellation_does_not_end_the_next_one(
 
     def keep_and_cancel_again(_: ShippingLabel) -> None:
         stand_still(monkeypatch)
-        decisions.keep(label=row(), decided_by=User.objects.create_user("ada"))
+        decisions.keep(label=row())
         cancelling.begin(row())
 
     during(monkeypatch, cancelling, "begin", after=keep_and_cancel_again)
@@ -525,7 +517,7 @@ def test_staff_who_end_a_cancellation_see_a_parcel_that_came_to_light_since(buye
     read = row()
     make_one_more(sandbox, sandbox.made()[0])
     outcomes.save_late(read, [sandbox.made()[1].tracking_number])
-    decisions.keep(label=read, decided_by=User.objects.create_user("ada"))
+    decisions.keep(label=read)
     reconcile()
     assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made()] == [False, True]
 

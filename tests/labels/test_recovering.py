@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import CommandError
 from django.db import transaction
 from django.utils import timezone
@@ -135,7 +134,7 @@ def test_a_label_kept_in_part_after_the_moment_is_a_parcel_of_its_own_numbers_al
     assert cancelling.cancel(row()).state == LabelState.CANCELLING
     if is_asked_before:
         restore = moment()
-    decisions.keep(label=row(), decided_by=User.objects.create_user("ada"))
+    decisions.keep(label=row())
     before, numbers = values(), list(TrackingNumber.objects.values_list("number", "state"))
     assert numbers == [(left, "bought")]
     restore()

@@ -196,12 +196,12 @@ class LabelLife(RuleBasedStateMachine):
         """A person looks at the carrier's portal and says what is true."""
         row = self.one_of(which, CANCELLATION)
         if row:
-            live, person = self.world.live_own(row), self.world.person
+            live = self.world.live_own(row)
             gone = [number for number in row.tracking_numbers if number not in live]
             if live:
-                self.decide(lambda: decisions.keep(label=row, cancelled=gone, decided_by=person))
+                self.decide(lambda: decisions.keep(label=row, cancelled=gone))
             else:
-                self.decide(lambda: decisions.mark_as_cancelled(label=row, decided_by=person))
+                self.decide(lambda: decisions.mark_as_cancelled(label=row))
 
     @precondition(lambda self: self.world.orders)
     @rule(which=numbers, left_out=st.integers(0, 2))
@@ -215,16 +215,14 @@ class LabelLife(RuleBasedStateMachine):
         if left_out < ordered > 1 and adopted[left_out] in row.tracking_numbers:
             adopted[left_out] = ""
         if any(adopted) and {*made} - {*adopted} <= {*row.tracking_numbers}:  # else what is left would be nobody's
-            self.decide(
-                lambda: decisions.adopt(label=row, tracking_numbers=adopted, pdf=PDF, decided_by=self.world.person)
-            )
+            self.decide(lambda: decisions.adopt(label=row, tracking_numbers=adopted, pdf=PDF))
 
     @precondition(lambda self: self.world.orders)
     @rule(which=numbers)
     def mark_as_not_made(self, which: int) -> None:
         row = self.one_of(which, OPEN)
         if row and (row.carrier_code == "beta" or not self.world.live(row)) and row.id not in self.oracle.restored:
-            self.decide(lambda: decisions.mark_as_not_made(label=row, decided_by=self.world.person))
+            self.decide(lambda: decisions.mark_as_not_made(label=row))
 
     def decide(self, decision: Callable[[], Any]) -> None:
         with suppress(decisions.DecisionError):

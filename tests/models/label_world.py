@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.utils import timezone
 
 from carriers import pdf
@@ -65,7 +64,6 @@ class World:
 
     def __init__(self, buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.buyer, self.sandbox, self.folder = buyer, sandbox, folder
-        self.person = User.objects.create_user("ada")
         self.own = threading.local()  # the interruption that is planned for a thread
         self.is_merging, self.is_unnumbered = True, False
         CarrierContract.objects.update(account_number=ACCOUNT["alpha"])  # that of beta may be the same

@@ -5,11 +5,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from labels.lifecycle import cancelling
+from labels.lifecycle import decisions
+from labels.lifecycle.cancelling import CancelError
 from labels.models import LabelState, ShippingLabel
 from shops.management import base
-from shops.staff.audit.models import Action
-from shops.staff.audit.recording import record
 
 
 class Command(base.Command):
@@ -25,14 +24,12 @@ class Command(base.Command):
             raise CommandError("LABEL_ID: there is no such label")
         logging.disable(logging.WARNING)  # what the carrier was asked: the result is said below, in one line
         try:
-            cancelled = cancelling.cancel(label)
-        except cancelling.CancelError as error:
+            cancelled = decisions.cancel(label=label)
+        except CancelError as error:
             raise CommandError(f"LABEL_ID: {error}") from None
         finally:
             logging.disable(logging.NOTSET)
-        is_done = cancelled.state == LabelState.CANCELLED
-        record(Action.CHANGED, label, note="Cancelled." if is_done else "Asked to cancel; the carrier could not yet.")
-        if is_done:
+        if cancelled.state == LabelState.CANCELLED:
             self.report_done(f"Label {label.id} is cancelled.")
         else:
             self.report_done(f"Label {label.id}: {label.carrier_code} could not cancel it yet; it is tried again.")

@@ -143,7 +143,7 @@ def test_of_two_at_the_same_moment_one_decides(transactional_db: None) -> None:
 
 def as_staff(user: User, act: Callable[..., Any]) -> None:
     with acting(Actor(user.username, Channel.ADMIN)):
-        act(decided_by=user)
+        act()
 
 
 def at_once(acts: list[Callable[[], Any]]) -> list[str]:
@@ -164,12 +164,11 @@ def test_nobody_else_decides_or_reconciles_while_the_carrier_is_asked_for_the_pd
 ) -> None:
     label = bought_unknown(buyer, "alpha", "FAULT NOLABEL")
     (number,) = numbers_of(sandbox, label)
-    user = User.objects.create_user("grace")
     asked = []
 
     def decide_too(*_: object) -> None:
         with pytest.raises(decisions.NotOpenError):
-            decisions.mark_as_not_made(label=label, decided_by=user)
+            decisions.mark_as_not_made(label=label)
         asked.append(reconcile())
 
     during(monkeypatch, clients.client("alpha", is_test=False), "fetch_label", before=decide_too)
