@@ -34,7 +34,7 @@ def check(*, shop_id: str, body: dict[str, Any], sender_address: dict[str, str] 
         order = completed(read_order(body, sender_address=sender_address), sender_address)
         trial.asked.append(Stage.CONTRACT)
         contract = CarrierContract.find(shop_id=shop_id, carrier_code=order["carrier_code"])
-        ordered = judged(check_product(contract, order), order, trial)
+        ordered = judged(check_product(contract, order["product_code"]), order, trial)
         if trial.refused_by and trial.refusal:
             problems = [refused(trial.refused_by, each) for each in trial.refusal.each]
     except ValidationError as error:

@@ -17,6 +17,7 @@ from carriers.shipment import Party
 from labels.customs import MAX_ITEMS, MAX_QUANTITY, MAX_WEIGHT_KG
 from shops.api.field_faults import Fault
 from shops.contracts import phones
+from shops.contracts.terms import products_of
 
 NO_SENDER = "is required, as the shop has no sender address of its own."
 MAX_PARCELS = max(carrier.max_parcels for carrier in CARRIERS.values())
@@ -69,7 +70,7 @@ def order_faults(data: dict[str, Any]) -> Iterator[Fault]:
     carrier = CARRIERS.get(carrier_code) if isinstance(carrier_code, str) else None
     product = facts.product
     if product and carrier and product.carrier != carrier.name:
-        own = ", ".join(code for code, each in PRODUCTS.items() if each.carrier == carrier.name)
+        own = ", ".join(products_of(carrier.name))
         yield ["productCode"], f"is a product of {product.carrier}, not of {carrier.name}, which has {own}."
     else:
         yield from ((path.split("."), words) for path, words in refusals(facts))

@@ -45,10 +45,10 @@ def completed(order: dict[str, Any], sender_address: dict[str, str] | None) -> d
     return {"sender": sender_address} | order
 
 
-def check_product(contract: CarrierContract | None, order: dict[str, Any]) -> CarrierContract:
+def check_product(contract: CarrierContract | None, product: str) -> CarrierContract:
     """Return the contract to buy on; raise ApiError where there is none for the product."""
-    carrier, product = order["carrier_code"], order["product_code"]
     if contract is None or not contract.has_product(product):
+        carrier = PRODUCTS[product].carrier
         raise ApiError(product_not_activated(carrier), carrier=carrier, product=product)
     return contract
 

@@ -5,7 +5,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
 
@@ -85,7 +85,7 @@ def find(*, shop_id: str, sender_address: dict[str, str] | None, search: dict[st
     """Return the points that the order would be sold to; `search` is the validated query. Raise ApiError."""
     product = PRODUCTS[search["product_code"]]
     contract = CarrierContract.find(shop_id=shop_id, carrier_code=product.carrier)
-    contract = check_product(contract, {"carrier_code": product.carrier, "product_code": product.code})
+    contract = check_product(contract, product.code)
     origin = (sender_address or {}).get("countryCode", USUAL_ORIGIN)
     weight_kg, country_code = search["weight_kg"], search["country_code"]
     route = product.route(origin, country_code, weight_kg or USUAL_KG, contract.override(product.code))
@@ -126,8 +126,8 @@ def source_of(found: FoundPoints, *, began_at: datetime) -> str:
     """Return where the answer to a search came from that began then, by its age."""
     if found.asked_at >= began_at:
         return "carrier"
-    is_fresh = datetime.now(UTC) - found.asked_at < timedelta(seconds=SEARCH_FRESH_S)
-    return "memory" if is_fresh else "stand_in"  # the memory of up to a day, as the carrier was down
+    # The memory of up to a day, as the carrier was down.
+    return "memory" if found.is_of_the_last(SEARCH_FRESH_S) else "stand_in"
 
 
 def as_json(point: PickupPoint) -> dict[str, Any]:

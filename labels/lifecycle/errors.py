@@ -58,10 +58,10 @@ class NotCancelledError(ApiError):
         entry = LABEL_NOT_CANCELLABLE
         if failure and (words := STAYS_BOUGHT.get(type(failure))):
             entry = replace(entry_of(failure), message=words)
-        super().__init__(entry, failure=str(failure).rstrip("."), reason=str(failure or reason).rstrip("."))
+        super().__init__(entry, reason=failure.explanation if failure else reason.rstrip("."))
 
 
 STAYS_BOUGHT: Final[dict[type[CarrierError], str]] = {
-    **dict.fromkeys((CarrierUnavailable, BusyError), "{failure}. The label stays bought, and a retry is safe."),
-    CredentialsRejected: "{failure}. The label stays bought: have the contract's credentials corrected.",
+    **dict.fromkeys((CarrierUnavailable, BusyError), "{reason}. The label stays bought, and a retry is safe."),
+    CredentialsRejected: "{reason}. The label stays bought: have the contract's credentials corrected.",
 }

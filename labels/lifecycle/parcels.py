@@ -1,16 +1,15 @@
 """A bought label as a parcel of its shop: made with it, withdrawn with its cancellation, erased with its addresses."""
 
-import csv
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
+from carriers.data import rows_of
 from carriers.products import DISPLAY_NAMES, PRODUCTS
 from carriers.tracking import Status
 from labels.models import ShippingLabel
@@ -31,7 +30,7 @@ OF_THE_ORDER: Final = (
     *("gift_config", "cross_sell_recommendations", "web_template"),
 )
 # In French, the carriers' language, as the Unicode consortium has them.
-COUNTRY_NAMES: Final = dict(csv.reader(Path(__file__).with_name("country_names.csv").read_text("utf-8").splitlines()))
+COUNTRY_NAMES: Final = {row["code"]: row["name"] for row in rows_of("country_names.csv", __file__)}
 NOWHERE: Final = dict.fromkeys(("company", "address1", "address2", "zip", "city", "provinceCode"), "")
 SIBLING = PreparedQuery(
     lambda: (

@@ -84,7 +84,7 @@ def buy(  # noqa: PLR0913 - an order and all that it came with, by name
     if key and earlier:
         return replay(earlier, key), True
     order = completed(order, sender_address)
-    contract = check_product(found, order)
+    contract = check_product(found, order["product_code"])
     try:
         label = buy_new(contract=contract, order=order, key=key, token_id=token_id, wait=wait)
     except ApiError as error:

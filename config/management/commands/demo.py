@@ -24,7 +24,6 @@ from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.db import connection
 
-from carriers.products import PRODUCTS
 from carriers.sandbox.journeys import PACE_NAME, pace_of
 from carriers.sandbox.server import SandboxServer
 from config.docs.collection import collection
@@ -35,6 +34,7 @@ from parcels.importing.reading import ParcelImport
 from parcels.samples import sample_parcels
 from shops.api.paths import TRACKING
 from shops.contracts.models import CarrierContract
+from shops.contracts.terms import products_of
 from shops.management import base
 from shops.models import AccessToken, Shop
 from shops.webhooks import endpoints
@@ -151,7 +151,7 @@ def seed_contracts(shop_id: str) -> None:
     for carrier, account_number, password in (("alpha", "19869502", "255562"), ("beta", "842137", "demo-255562")):
         contract, _ = CarrierContract.objects.get_or_create(shop_id=shop_id, carrier_code=carrier)
         contract.account_number = account_number
-        contract.products = {product.code: None for product in PRODUCTS.values() if product.carrier == carrier}
+        contract.products = dict.fromkeys(products_of(carrier))
         contract.commercial_name = "Atelier Nord"
         contract.customs_description, contract.customs_hs_code = "Cosmetics", "330499"
         contract.customs_value_eur, contract.customs_shipping_cost_eur = Decimal("24.90"), Decimal("7.90")
