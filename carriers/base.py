@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 
 from carriers.client import Client, Limits, Observer, Service
 from carriers.customs import Goods
+from carriers.data import rows_of
 from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.http.connections import Deadline
 from carriers.http.transport import Transport
@@ -74,7 +75,6 @@ class Carrier(Client):
     product_code: ClassVar[re.Pattern[str]]
     has_services: ClassVar[bool]  # true if a product is a code and a service
     credentials_shape: ClassVar[CredentialsShape]
-    sandbox_paths: ClassVar[Mapping[str, str]]  # of an endpoint's URLs, below a sandbox's address
 
     def __init__(
         self,
@@ -91,7 +91,9 @@ class Carrier(Client):
 
     @classmethod
     def sandbox_endpoint(cls, url: str) -> Endpoint:
-        return Endpoint(**{name: url + path for name, path in cls.sandbox_paths.items()})
+        """Return the services of the sandbox at this address, by the settings that take their URLs."""
+        own = (row for row in rows_of("sandbox/services.csv") if row["carrier"] == cls.name)
+        return Endpoint(**{row["setting"].partition("_")[2].lower(): url + row["path"] for row in own})
 
     def _url(self, name: str) -> str:
         """Return one of the endpoint's URLs; raises CarrierUnavailable if it is not known."""

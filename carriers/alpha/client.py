@@ -60,12 +60,6 @@ class Alpha(Carrier):
     has_services = True
     proves_deliveries = True
     credentials_shape = SHAPE
-    sandbox_paths = {
-        "url": "/alpha/shipping",
-        "tracking_url": "/alpha/tracking",
-        "points_url": "/alpha/points",
-        "quickcost_url": "/alpha/quickcost",
-    }
 
     @property
     def can_be_asked(self) -> bool:

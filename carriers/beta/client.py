@@ -58,13 +58,6 @@ class Beta(Carrier):
     product_code = re.compile(r"[A-Za-z0-9]{1,8}")
     has_services = False
     credentials_shape = SHAPE
-    sandbox_paths = {
-        "url": "/beta/2.0",
-        "tracking_url": "/beta/tracking/timelineCompany",
-        "points_url": "/beta/points",
-        "account_url": "/beta/account/additionalinformations",
-        "delivery_url": "/beta/delivery/getDateLivraison",
-    }
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
