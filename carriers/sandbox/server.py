@@ -12,11 +12,9 @@ from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from carriers.sandbox import routes
-from carriers.sandbox.faults import BOTH
 from carriers.sandbox.http import Request, Response, text_response, whole
 from carriers.sandbox.journeys import REAL_TIME
 from carriers.sandbox.ledger import Ledger
-from carriers.sandbox.parcel import Parcel
 from carriers.sandbox.state import State
 
 logger = logging.getLogger("carriers.sandbox")
@@ -47,11 +45,6 @@ class SandboxServer:
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
-
-    def parcel(self, tracking_number: str) -> Parcel:
-        """Return a sold parcel: its request, its label, its customs form."""
-        parcels = (self.state.ledger.parcel(carrier, tracking_number) for carrier in BOTH)
-        return next(parcel for parcel in parcels if parcel)
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self._listener.serve_forever, args=(0.05,), daemon=True)

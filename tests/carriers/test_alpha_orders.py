@@ -14,7 +14,7 @@ from carriers.errors import CarrierError, RequestRejected
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Customs, CustomsItem, Package, PurchasedLabel
 from tests.carriers.conftest import Clients
-from tests.carriers.sandbox.control import ledger
+from tests.carriers.sandbox.control import ledger, sold
 from tests.carriers.support.pdfs import merged
 from tests.carriers.support.sandbox import order
 from tests.carriers.support.shipments import CREDENTIALS
@@ -39,7 +39,7 @@ class Alpha:
     def received(self, code: str = "alpha-13", **changes: Any) -> Structures:
         """Buy a label and return the structures of the request."""
         number = self.buy(code, **changes).tracking_numbers[0]
-        return dict(self._sandbox.parcel(number).request)
+        return dict(sold(self._sandbox, number).request)
 
     def recipient(self, code: str = "alpha-13", **recipient: str) -> dict[str, str]:
         return self.received(code, recipient=recipient)["recipientValue"][0]
@@ -83,7 +83,7 @@ def test_the_senders_firm_and_second_line_are_the_shippers_and_the_customers(alp
 def test_at_a_relay_the_customers_own_address_is_neither_sent_nor_refused(sandbox: SandboxServer, alpha: Alpha) -> None:
     home = {"company": "x" * 200, "address1": "Οδός Ερμού 5 " * 9, "address2": "y" * 200, "city": "Αθήνα"}
     label = alpha.buy("relais", recipient=home)
-    (sent,) = sandbox.parcel(label.tracking_numbers[0]).request["recipientValue"]
+    (sent,) = sold(sandbox, label.tracking_numbers[0]).request["recipientValue"]
     assert sent["recipientName2"] == sent["recipientContactName"] == "Soren Grunwald"
     assert sent["recipientType"] == "2"
     assert ledger(sandbox)[0]["misrouted"] is False

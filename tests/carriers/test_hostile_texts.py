@@ -11,6 +11,7 @@ from carriers.errors import Rejected
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Package
 from tests.carriers.conftest import Clients
+from tests.carriers.sandbox.control import sold
 from tests.carriers.support.sandbox import order
 from tests.carriers.support.shipments import CREDENTIALS, PRODUCT
 from tests.drills.order_oracle import LABEL_ID, ORACLES
@@ -107,7 +108,7 @@ def check(sandbox: SandboxServer, clients: Clients, carrier: str, body: dict[str
             name: ordered.id if each.values[name] == LABEL_ID else each.values[name]
             for name in SENT[carrier] & each.values.keys()
         }
-        assert faults_of(of_parcel(dict(sandbox.parcel(number).request), rank), texts, SENT[carrier]) == []
+        assert faults_of(of_parcel(dict(sold(sandbox, number).request), rank), texts, SENT[carrier]) == []
     return True
 
 

@@ -24,6 +24,7 @@ from labels.lifecycle import db_retry
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
 from shops.contracts import clients
+from tests.carriers.sandbox.control import sold
 from tests.labels.buckets import Bucket, keep_in, s3_server
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import ACCOUNT
@@ -65,7 +66,7 @@ class Sandbox:
 
     def printed(self, parcel: Purchase) -> Label:
         """Return the facts on a parcel's label."""
-        return self.server.parcel(parcel.tracking_number).label
+        return sold(self.server, parcel.tracking_number).label
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from labels.lifecycle import notices
 from labels.models import ShippingLabel
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
+from tests.carriers.sandbox.control import sold
 from tests.labels.bad_orders import NUL, REQUIRED, assert_refused, changed
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.orders import LINKED, RECIPIENT, SENDER, Json, order, post, weighing
@@ -276,7 +277,7 @@ def test_a_hundred_articles_are_declared_as_many_as_beta_takes(buyer: Caller, sa
     items = [ITEM | {"description": name, "quantity": 1, "weight": 0.01} for name in names]
     answer = post(buyer, order(WORLD, customs={"items": items}))
     assert answer.status_code == 201, answer.json()
-    sent = sandbox.server.parcel(answer.json()["trackingNumber"]).request["letter"]["customsDeclarations"]
+    sent = sold(sandbox.server, answer.json()["trackingNumber"]).request["letter"]["customsDeclarations"]
     assert [article["description"] for article in sent["contents"]["article"]] == names
 
 

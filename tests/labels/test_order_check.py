@@ -10,6 +10,7 @@ from carriers.sandbox.routes import PATHS
 from labels.models import ShippingLabel
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
+from tests.carriers.sandbox.control import sold
 from tests.drills import order_trials, random_orders
 from tests.drills.environment import Ask
 from tests.labels.conftest import Sandbox, assert_coded
@@ -315,7 +316,7 @@ def test_a_check_says_what_a_purchase_says(ask: Ask) -> None:
 @pytest.mark.any_database
 def test_what_random_orders_say_reaches_the_carriers_as_their_pages_have_it(ask: Ask, sandbox: Sandbox) -> None:
     def received(label_id: str) -> list[Json]:
-        return [dict(sandbox.server.parcel(each.tracking_number).request) for each in sandbox.made(label_id)]
+        return [dict(sold(sandbox.server, each.tracking_number).request) for each in sandbox.made(label_id)]
 
     ends, faults = random_orders.run(ask, received, orders=60, seed=25)
     assert faults == []

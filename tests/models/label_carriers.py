@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from carriers.http.transport import Answer
 from carriers.sandbox.parcel import Purchase
+from tests.carriers.sandbox.control import sold
 from tests.labels.conftest import Sandbox
 
 FOR_EVER_S = 10**6
@@ -21,7 +22,7 @@ def age(parcels: Sequence[Purchase], seconds: float) -> None:
 
 def make_one_more(sandbox: Sandbox, parcel: Purchase) -> None:
     """Let alpha have a second parcel with the same reference."""
-    made = sandbox.server.parcel(parcel.tracking_number)
+    made = sold(sandbox.server, parcel.tracking_number)
     label = replace(made.label, tracking_number=f"XZ{len(sandbox.made()):09}FR")
     sandbox.server.state.ledger.record([replace(made, label=label)], parcel.account)
 

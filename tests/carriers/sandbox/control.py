@@ -4,6 +4,8 @@ from typing import Any
 
 import requests
 
+from carriers.sandbox.faults import BOTH
+from carriers.sandbox.parcel import Parcel
 from carriers.sandbox.server import SandboxServer
 
 TIMEOUT_S = 60
@@ -39,6 +41,12 @@ def post(url: str, **kwargs: Any) -> requests.Response:
 def ledger(sandbox: SandboxServer, **filters: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = get(f"{sandbox.url}/ledger", **filters)
     return rows
+
+
+def sold(sandbox: SandboxServer, number: str) -> Parcel:
+    """Return a sold parcel: its request, its label, its customs form."""
+    parcels = (sandbox.state.ledger.parcel(carrier, number) for carrier in BOTH)
+    return next(parcel for parcel in parcels if parcel)
 
 
 def arm(sandbox: SandboxServer, fault: str, **more: Any) -> None:
