@@ -33,12 +33,7 @@ class CustomsItemSerializer(ObjectSerializer):
 class CustomsSerializer(ObjectSerializer):
     """The customs declaration of a whole order."""
 
-    items = CustomsItemSerializer(  # type: ignore[call-arg]  # the array's
-        many=True,
-        min_length=1,
-        max_length=MAX_ITEMS,
-        error_messages=dict.fromkeys(("min_length", "max_length"), f"must have 1 to {MAX_ITEMS} elements."),
-    )
+    items = CustomsItemSerializer(many=True, min_length=1, max_length=MAX_ITEMS)  # type: ignore[call-arg]  # the array's
     shippingCost = AmountField(max_value=MAX_EUR, unit="euros", required=False, default=None)
     invoiceNumber = StringField(required=False, default="", max_length=35)
     eori = CodeField(

@@ -71,12 +71,7 @@ class LabelOrderSerializer(ObjectSerializer):
     originAddress = AddressSerializer(source="sender", required=False)
     destinationAddress = RecipientSerializer(source="recipient")
     # No more are read than any carrier takes: a body of 1 MiB has room for a hundred thousand.
-    parcels = OrderedParcelSerializer(  # type: ignore[call-arg]  # the array's
-        many=True,
-        min_length=1,
-        max_length=MAX_PARCELS,
-        error_messages=dict.fromkeys(("min_length", "max_length"), f"must have 1 to {MAX_PARCELS} elements."),
-    )
+    parcels = OrderedParcelSerializer(many=True, min_length=1, max_length=MAX_PARCELS)  # type: ignore[call-arg]  # the array's
     customs = CustomsSerializer(required=False)
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:

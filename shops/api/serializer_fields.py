@@ -177,6 +177,11 @@ class ListOfField(serializers.ListField):
 class StrictListSerializer(serializers.ListSerializer[Any]):
     default_error_messages = MESSAGES
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        text = f"must have {kwargs.get('min_length')} to {kwargs.get('max_length')} elements."
+        self.error_messages |= dict.fromkeys(("min_length", "max_length"), text)
+
     def to_internal_value(self, data: Any) -> list[Any]:
         values: list[Any] = super().to_internal_value(checked_array(data))
         return values
