@@ -42,7 +42,7 @@ def on_log_in(request: HttpRequest, user: User, **kwargs: Any) -> None:
 
 def changes_by_others(user: User) -> QuerySet[AuditEntry]:
     """Find what others have changed of an account since its owner's last log-in, the oldest first."""
-    own = AuditEntry.objects.filter(object_type=user._meta.label_lower, object_id=str(user.pk))
+    own = AuditEntry.about(user)
     last = own.filter(action=Action.SIGNED_IN).values_list("pk", flat=True).first() or 0
     others = own.filter(action=Action.CHANGED, pk__gt=last).exclude(actor__in=[user.get_username(), UNKNOWN])
     return others.order_by("id")[:MAX_CHANGES]

@@ -39,8 +39,7 @@ def has_factor(user: Any) -> bool:
 
 def reset_by_two(user: User, *, by: str) -> bool:
     """Reset a user's factors if a colleague asked for it within a day, else ask; return whether they are reset."""
-    own = AuditEntry.objects.filter(object_type=user._meta.label_lower, object_id=str(user.pk))
-    last = own.filter(changes__in=[ASKED, RESET], at__gt=clock.now() - ASKED_FOR).first()
+    last = AuditEntry.about(user).filter(changes__in=[ASKED, RESET], at__gt=clock.now() - ASKED_FOR).first()
     own_name = user.get_username()
     if last and last.changes == ASKED and last.actor not in {by, own_name} and by != own_name:
         reset(user)

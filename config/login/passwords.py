@@ -26,7 +26,7 @@ def link_for(request: HttpRequest, user: User) -> str:
 
 def is_made_by(user: User, maker: str) -> bool:
     """Return whether somebody made an account, or chose what it may do."""
-    entries = AuditEntry.objects.filter(object_type=user._meta.label_lower, object_id=str(user.pk), actor=maker)
+    entries = AuditEntry.about(user).filter(actor=maker)
     chose = Q(changes__icontains='"groups"') | Q(changes__icontains='"user_permissions"')
     return entries.filter(Q(action=Action.ADDED) | Q(action=Action.CHANGED) & chose).exists()
 

@@ -94,8 +94,7 @@ class AuditedAdmin(ActingAdmin[Row]):
         row = self.row_or_404(request, object_id)
         if not self.has_view_or_change_permission(request, row):
             raise PermissionDenied
-        own = AuditEntry.objects.filter(object_type=self.opts.label_lower, object_id=str(row.pk))
-        entries = own.filter(action__in=HISTORY)[:HISTORY_AT_MOST]
+        entries = AuditEntry.about(row).filter(action__in=HISTORY)[:HISTORY_AT_MOST]
         context = {"title": gettext("History"), "entries": entries, "original": row}
         return self.page(request, "shops/history.html", context)
 

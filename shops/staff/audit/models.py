@@ -72,6 +72,11 @@ class AuditEntry(models.Model):
     def __str__(self) -> str:
         return " · ".join(filter(None, (self.actor, str(self.get_action_display()), self.object_id)))
 
+    @classmethod
+    def about(cls, row: models.Model) -> "models.QuerySet[AuditEntry]":
+        """Find the entries about a row, the newest first."""
+        return cls.objects.filter(object_type=row._meta.label_lower, object_id=str(row.pk))
+
     def words(self) -> Iterator[str]:
         """Yield what finds the entry of a list, for `search_words`."""
         yield from map(word, self.details.get("shown", ()))
