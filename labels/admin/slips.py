@@ -47,7 +47,7 @@ class SlipForSelected(SelectedLabels):
     @asked(QUESTION, QUESTION.title, "slip")
     def make_slip(self, request: HttpRequest, choice: Choice) -> HttpResponse:
         """Ask for one slip for each contract; where a label is on none, ask first if it is to be left out."""
-        slips = making.make(choice.concerned, asked_by=request.user.get_username())
+        slips = making.make(choice.concerned)
         report(request, slips, len(choice.concerned))
         lone = slips[0] if len(slips) == 1 else None
         return HttpResponseRedirect(page_of(lone) if lone else reverse("admin:labels_depositslip_changelist"))

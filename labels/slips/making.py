@@ -20,7 +20,7 @@ from shops.contracts.bulkhead import BulkheadFullError, NotAskedError
 from shops.contracts.conversation import Conversation, conversation_about
 from shops.db import clock
 from shops.staff.audit.models import Action
-from shops.staff.audit.recording import record
+from shops.staff.audit.recording import current_actor, record
 
 TIME_LIMIT_S = 60.0  # no further call is begun after it
 NOT_REACHED = (BulkheadFullError, CarrierUnavailable)  # the next call would not reach the carrier either
@@ -38,7 +38,7 @@ def why_not(label: ShippingLabel) -> str:
     return gettext("has no PDF any more") if label.pdf_removed_at else ""
 
 
-def make(labels: Sequence[ShippingLabel], *, asked_by: str) -> list[DepositSlip]:
+def make(labels: Sequence[ShippingLabel]) -> list[DepositSlip]:
     """Ask for the slips of these labels, which can be on one; return those asked for, refused ones too."""
     ends_at, slips = time.monotonic() + TIME_LIMIT_S, []
     for batch in batches(labels):
@@ -49,7 +49,7 @@ def make(labels: Sequence[ShippingLabel], *, asked_by: str) -> list[DepositSlip]
             account_number=first.account_number,
             label_ids=[label.id for label in batch],
             tracking_numbers=[number for label in batch for number in label.tracking_numbers],
-            asked_by=asked_by,
+            asked_by=current_actor.get().name,
         )
         slips.append(slip)
         try:

@@ -125,7 +125,7 @@ def test_each_account_has_a_deposit_slip_of_its_own(buyer: Caller) -> None:
         stdin="another",
     )
     second = bought(buyer, PRODUCT["beta"])
-    slips = making.make([first, second], asked_by="staff")
+    slips = making.make([first, second])
     assert [slip.account_number for slip in slips] == [ACCOUNT["beta"], "804799"]
     assert [slip.state for slip in DepositSlip.objects.all()] == ["made", "made"]
 

@@ -163,7 +163,7 @@ def test_the_row_is_there_before_the_call_and_open_where_no_answer_came(
     label = bought(buyer)
     monkeypatch.setattr(making, "ask", Mock(side_effect=SystemExit))
     with pytest.raises(SystemExit):
-        making.make([label], asked_by="packer")
+        making.make([label])
     (slip,) = slips()
     assert slip.state == "open"
     assert "select the labels and ask again" in packer.get(f"{SLIPS}{slip.id}/change/").text
@@ -229,7 +229,7 @@ def test_a_label_whose_pdf_was_removed_is_on_no_slip(buyer: Caller, packer: Clie
     assert "has no PDF any more" in ask(packer, label).text
     read_before = ShippingLabel.objects.get(id=label.id)
     read_before.pdf_removed_at = None
-    making.make([read_before], asked_by="packer")
+    making.make([read_before])
     assert [slip.state for slip in slips()] == ["refused"]
 
 
