@@ -151,8 +151,7 @@ class OrderCheckViewSet(ViewSet):
         read_query(request)
         body, sender_address = canonical(sent_body(request)), cast("Shop", request.user).sender_address
         if not isinstance(body, dict):
-            read_order(body, sender_address=sender_address)
-            raise ValidationError
+            read_order(body, sender_address=sender_address)  # which refuses it
         border = None
         try:
             answer = order_check.check(shop_id=str(request.user.pk), body=body, sender_address=sender_address)
