@@ -28,6 +28,7 @@ queued = WebhookDelivery.objects.queued
 LEASE = timedelta(seconds=2 * DEADLINE_S)
 # Attempts at the same time, counted by leases, so over all processes. An endpoint that is new may be slow.
 MAX_FOR_ENDPOINT, MAX_FOR_NEW_ENDPOINT, MAX_FOR_FAILING_ENDPOINT, MAX_FOR_SHOP = 16, 2, 1, 32
+MAX_SLOW_FOR_SHOP = MAX_FOR_SHOP // 2  # so that a shop's slow endpoints hold up none of its others
 # An endpoint that had nothing to fail at for longer than any pause between attempts begins to fail anew.
 FORGOTTEN_AFTER = timedelta(hours=30)
 # More rows are looked at than claimed, as some wait for others of their subject.
@@ -67,16 +68,20 @@ class Load:
         leased = leased.values_list("endpoint", "shop", "endpoint__is_slow", "endpoint__failing_since")
         self.of_endpoint: dict[str, int] = {}
         self.of_shop: Counter[str] = Counter()
+        self.slow_of_shop: Counter[str] = Counter()
         self.full_endpoints = []
         for endpoint_id, shop_id, is_slow, failing_since, count in leased.annotate(Count("id")):
             self.of_endpoint[endpoint_id] = count
             self.of_shop[shop_id] += count
+            self.slow_of_shop[shop_id] += count if is_slow else 0
             if count >= most_at_once(is_slow=is_slow, failing_since=failing_since):
                 self.full_endpoints.append(endpoint_id)
 
     def room(self, endpoint: WebhookEndpoint) -> int:
         free = most_at_once(is_slow=endpoint.is_slow, failing_since=endpoint.failing_since)
         free -= self.of_endpoint.get(endpoint.id, 0)
+        if endpoint.is_slow:
+            free = min(free, MAX_SLOW_FOR_SHOP - self.slow_of_shop[endpoint.shop_id])
         return min(free, MAX_FOR_SHOP - self.of_shop[endpoint.shop_id])
 
 
@@ -104,7 +109,9 @@ def waiting_endpoints(limit: int, *, has_slow: bool) -> list[str]:
     load = Load()
     full_shops = [shop_id for shop_id, count in load.of_shop.items() if count >= MAX_FOR_SHOP]
     waiting = WebhookEndpoint.objects.active().filter(Exists(due))
+    slow_shops = [shop_id for shop_id, count in load.slow_of_shop.items() if count >= MAX_SLOW_FOR_SHOP]
     waiting = waiting.exclude(id__in=load.full_endpoints).exclude(shop__in=full_shops)
+    waiting = waiting.exclude(is_slow=True, shop__in=slow_shops)
     if not has_slow:
         waiting = waiting.exclude(is_slow=True)
     return list(waiting.order_by(F("served_at").asc(nulls_first=True), "id").values_list("id", flat=True)[:limit])
@@ -161,7 +168,9 @@ def shared_out(
         return rows.get(endpoint.id, [])[: max(0, min(share, room))]
 
     for endpoint, own in share_out(endpoints, limit, first):
-        slow_left -= len(own) if endpoint.is_slow else 0
+        slow = len(own) if endpoint.is_slow else 0
+        slow_left -= slow
+        load.slow_of_shop[endpoint.shop_id] += slow
         load.of_shop[endpoint.shop_id] += len(own)
         claims += [Claim(row, endpoint, now, Deadline(DEADLINE_S)) for row in own]
     return claims

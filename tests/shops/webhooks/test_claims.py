@@ -81,6 +81,15 @@ def test_slow_endpoints_leave_room_for_the_others_whatever_their_number(db: None
     assert by_endpoint(claim(32, slow_limit=0)) == {quick.id: claims.MAX_FOR_ENDPOINT}
 
 
+def test_slow_endpoints_of_a_shop_leave_room_for_its_quick_one(db: None) -> None:
+    shop = ShopFactory()
+    for _ in range(8):
+        add(shop, 30, is_slow=True)
+    assert len(claim(64, slow_limit=32)) == claims.MAX_SLOW_FOR_SHOP
+    quick = add(shop, 30)
+    assert by_endpoint(claim(48, slow_limit=16)) == {quick.id: claims.MAX_FOR_ENDPOINT}
+
+
 def test_an_endpoint_that_answers_late_is_slow_until_it_is_quick_again(db: None) -> None:
     made = add(ShopFactory(), 3)
     for duration_s, is_slow in ((10.0, True), (10.0, True), (0.1, False)):
