@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from time import monotonic
 from typing import Any
 
 from django.conf import settings
@@ -30,20 +31,25 @@ def due() -> QuerySet[ShippingLabel]:
 
 
 def due_in_turn() -> Iterator[str]:
-    """Yield what is due, a few labels of each shop in turn, the oldest first: no shop waits for another's backlog."""
+    """Yield what is due, a few labels of each shop in turn, the oldest first: no shop waits for another's backlog.
+
+    It ends when nothing is due but what it has yielded in the minutes before.
+    """
     interrupted = ShippingLabel.objects.interrupted().order_by("leased_until")
     failed = ShippingLabel.objects.to_ask_again().order_by("ask_again_at")
-    seen: set[str] = set()
+    yielded_s: dict[str, float] = {}
     while True:
+        since_s = monotonic() - ASK_AGAIN_AFTER.total_seconds()
         found: dict[str, list[str]] = defaultdict(list)
         for shop_id, label_id in [*interrupted.values_list("shop", "id"), *failed.values_list("shop", "id")]:
-            if label_id not in seen and len(found[shop_id]) < TURN:
+            if yielded_s.get(label_id, since_s) <= since_s and len(found[shop_id]) < TURN:
                 found[shop_id].append(label_id)
         turn = [label_id for of_shop in found.values() for label_id in of_shop]
         if not turn:
             return
-        yield from turn
-        seen.update(turn)
+        for label_id in turn:
+            yielded_s[label_id] = monotonic()
+            yield label_id
 
 
 @transaction.atomic

@@ -1,13 +1,14 @@
 """Purchases that were interrupted are finished, cancelled or classified: by asking alpha, never by buying again."""
 
 from datetime import timedelta
+from time import monotonic
 
 import pytest
 from pytest_django.fixtures import Settings
 
 from carriers.errors import OutcomeUnknown
 from carriers.shipment import PurchasedLabel
-from labels.lifecycle import outcomes, reconciling
+from labels.lifecycle import leases, outcomes, reconciling
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
 from labels.orders import shipment
@@ -238,6 +239,19 @@ def test_a_shop_waits_for_no_other_shops_backlog(
     assert reconcile() == {LabelState.GENERATED: 22}
     taken = [record.label for record in caplog.records if record.message == "label reconciled"]  # type: ignore[attr-defined]  # its own
     assert [taken.index(each) < 12 for each in theirs] == [True, True]
+
+
+def test_a_run_without_an_end_takes_a_label_up_again_after_the_usual_pause(
+    own: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where orders are interrupted faster than a slow carrier answers about them."""
+    first, due = LabelFactory(shop=own.shop, days_ago=1, state="received").id, leases.due_in_turn()
+    assert next(due) == first
+    second = LabelFactory(shop=own.shop, state="received").id
+    assert next(due) == second
+    now_s = monotonic() + leases.ASK_AGAIN_AFTER.total_seconds() + 1
+    monkeypatch.setattr(leases, "monotonic", lambda: now_s)
+    assert list(due) == [first, second]
 
 
 @pytest.mark.real_services
