@@ -479,11 +479,11 @@ def test_numbers_that_an_import_moves_while_their_label_is_cancelled_hold_nothin
 @pytest.mark.real_services
 def test_a_parcel_that_the_shop_reports_while_its_label_is_cancelled_is_shown(buyer: Caller) -> None:
     label = bought(buyer)
-    begun = Elsewhere(lambda: cancelling.begin(label))
+    imported = Elsewhere(lambda: import_parcel(buyer.shop, id=label.id, trackingId=label.tracking_number))
     with transaction.atomic():
-        import_parcel(buyer.shop, id=label.id, trackingId=label.tracking_number)
-        begun.begin()
-    begun.join()
+        cancelling.begin(label)
+        imported.begin()
+    imported.join()
     assert buyer.look_up(label.tracking_number).json()["id"] == label.id
 
 
