@@ -92,8 +92,9 @@ class Carrier(Client):
     @classmethod
     def sandbox_endpoint(cls, url: str) -> Endpoint:
         """Return the services of the sandbox at this address, by the settings that take their URLs."""
-        own = (row for row in rows_of("sandbox/services.csv") if row["carrier"] == cls.name)
-        return Endpoint(**{row["setting"].partition("_")[2].lower(): url + row["path"] for row in own})
+        own = f"{cls.name}_"
+        paths = {row["setting"].lower(): row["path"] for row in rows_of("sandbox/services.csv")}
+        return Endpoint(**{name.removeprefix(own): url + paths[name] for name in paths if name.startswith(own)})
 
     def _url(self, name: str) -> str:
         """Return one of the endpoint's URLs; raises CarrierUnavailable if it is not known."""
