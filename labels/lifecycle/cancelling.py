@@ -146,12 +146,17 @@ def begin(label: ShippingLabel) -> ShippingLabel:
     except DatabaseError as error:
         if not is_timeout(error):
             raise
-        raise CancelError(label, HELD, BusyError(label.carrier_code, HELD)) from error
+        raise held(label) from error
     if not is_begun:
         state = ShippingLabel.objects.row_of(label).values_list("state", flat=True).get()
         problem = WHY_NOT.get(LabelState(state), NOT_BOUGHT)
         raise CancelError(label, problem, reason=CHANGED, sentence="{label} {problem}")
     return latest
+
+
+def held(label: ShippingLabel) -> CancelError:
+    """Return the error of a label that another process holds."""
+    return CancelError(label, HELD, BusyError(label.carrier_code, HELD))
 
 
 def check_not_used(label: ShippingLabel) -> None:
@@ -160,7 +165,7 @@ def check_not_used(label: ShippingLabel) -> None:
     Nobody waits for them, in a thread and a place that other shops need.
     """
     if parcels.are_held(label):
-        raise CancelError(label, HELD, BusyError(label.carrier_code, HELD))
+        raise held(label)
     if parcels.handed_in(label):
         raise CancelError(label, HANDED_IN)
     if not CARRIERS[label.carrier_code].bills_unused_labels and parcels.is_removed(label):  # nobody is asked
