@@ -34,7 +34,7 @@ class Proxy:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self.listener.close()
+        self.listener.shutdown(socket.SHUT_RDWR)  # whoever waits for it closes it
         self.open.set()
         self.cut()
 
@@ -61,16 +61,14 @@ class Proxy:
                 end.shutdown(socket.SHUT_RDWR)
 
     def accept(self) -> None:
-        while True:
-            try:
+        with suppress(OSError), self.listener:
+            while True:
                 client, _ = self.listener.accept()
-            except OSError:
-                return
-            self.accepted += 1
-            if self.is_refusing:
-                client.close()
-                continue
-            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+                self.accepted += 1
+                if self.is_refusing:
+                    client.close()
+                    continue
+                threading.Thread(target=self.serve, args=(client,), daemon=True).start()
 
     def serve(self, client: socket.socket) -> None:
         server = socket.socket(self.family)

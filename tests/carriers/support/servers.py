@@ -46,7 +46,7 @@ class LoopbackServer:
         return all(each.fileno() < 0 for each in self._open)
 
     def _accept(self) -> None:
-        with suppress(OSError):
+        with suppress(OSError), self._listener:
             while True:
                 connection, _ = self._listener.accept()
                 self.connections += 1
@@ -65,10 +65,10 @@ class LoopbackServer:
         return self.play(stream, request)
 
     def close(self) -> None:
+        """End all connections. Each is closed by the thread that waits for it: its number may be another's by then."""
         for sock in (self._listener, *self._open):
             with suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
-            sock.close()
 
 
 def _read_request(stream: socket.socket) -> bytes:

@@ -33,7 +33,7 @@ class Store:
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self) -> None:
-        with suppress(OSError):
+        with suppress(OSError), self.listener:
             while True:
                 threading.Thread(target=self.serve, args=self.listener.accept()[:1], daemon=True).start()
 
@@ -68,7 +68,7 @@ def store() -> Iterator[Stores]:
 
     yield make
     for each in made:
-        each.listener.close()
+        each.listener.shutdown(socket.SHUT_RDWR)  # whoever waits for it closes it
 
 
 def counting(name: str) -> bytes:
