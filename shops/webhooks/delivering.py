@@ -33,6 +33,7 @@ GATHER_S = 0.05
 # An endpoint that takes longer shares a part of the places with all that do, so that it slows nobody else's.
 SLOW_S = 1.0
 # An endpoint that works again gets what waits; an event that it alone refuses is not tried at each success of others.
+# What fails for a reason of ours is tried again after as long.
 RECOVERY_SPACING = timedelta(minutes=1)
 ATTEMPT_FIELDS = (
     *("state", "attempts", "due_at", "leased_until"),
@@ -95,21 +96,22 @@ def record(outcomes: Iterable[Outcome]) -> None:
         bulk.save(list(ended), ATTEMPT_FIELDS)
         own = list(ended.values())
         release_next(own, now)
-        record_health(at_current_urls(own), now)
+        record_health(at_current_urls([each for each in own if not each.is_ours]), now)
     for outcome in own:
         ATTEMPTS.labels(outcome.reason or DELIVERED).observe(outcome.duration_s)
         if outcome.reason:
             facts = {"endpoint": outcome.claim.endpoint.id, "message_id": outcome.claim.delivery.event_id}
             facts |= {"reason": outcome.reason, "http_status": str(outcome.status or "")}
-            logger.warning("webhook not delivered", extra=facts)
+            level = logging.ERROR if outcome.is_ours else logging.WARNING
+            logger.log(level, "webhook not delivered", extra=facts)
 
 
 def end_attempt(row: WebhookDelivery, outcome: Outcome, now: datetime) -> None:
     """Set the new state of an attempt's row: delivered, to be tried again, or a dead letter."""
-    row.attempts += 1
+    row.attempts += not outcome.is_ours
     row.state = DeliveryState.DELIVERED
     if outcome.reason:
-        pause = pause_after(row.attempts)
+        pause = compressed(RECOVERY_SPACING) if outcome.is_ours else pause_after(row.attempts)
         row.state = DeliveryState.QUEUED if pause else DeliveryState.DEAD
         row.due_at = now + pause if pause else now
     row.leased_until, row.last_attempt_at = None, now

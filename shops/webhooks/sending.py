@@ -26,9 +26,10 @@ POOLED_HOSTS = 100
 SUCCESS = range(200, 300)
 FAILURES = range(300, 600)  # other statuses end no exchange of HTTP
 GONE = 410
+UNREADABLE: Final = "secret_unreadable"
 # Of failures without an answer, which the guide explains; an answer's is its status (http_5xx).
 REASONS: Final[tuple[tuple[type[BaseException], str], ...]] = (
-    (UnreadableSecretError, "secret_unreadable"),
+    (UnreadableSecretError, UNREADABLE),
     (AddressRefusedError, "address_not_public"),
     (NameResolutionError, "name_unknown"),
     (SSLError, "tls"),
@@ -49,6 +50,11 @@ class Outcome:
     status: int | None
     reason: str
     duration_s: float
+
+    @property
+    def is_ours(self) -> bool:
+        """Our failure, which says nothing of the receiver: another process may have the key."""
+        return self.reason == UNREADABLE
 
 
 @cache

@@ -424,11 +424,30 @@ def test_a_secret_that_no_key_opens_is_a_failure_of_its_own(
     deliver_due()
     assert (row().state, row().last_reason) == ("queued", "secret_unreadable")
     assert receiver.connections == 0
+    assert state_of(endpoint) == "active"
     secrets = [endpoints.rotate(endpoint) for _ in range(2)]
     make_due()
     deliver_due()
     assert row().state == "delivered"
     assert WebhookEndpoint.objects.get().signing_secrets(timezone.now()) == secrets[::-1]
+
+
+@pytest.mark.parametrize("began", ["active", "failing"])
+def test_a_process_without_the_secrets_key_uses_up_no_attempt_and_disables_no_endpoint(
+    began: str, endpoint: WebhookEndpoint, receiver: Receiver, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    tell_label(endpoint.shop_id)
+    if began == "failing":
+        WebhookEndpoint.objects.update(failing_since=timezone.now() - timedelta(days=6))
+    with_key, settings.CREDENTIALS_KEYS = settings.CREDENTIALS_KEYS, ["MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI="]
+    fail(retries.MAX_ATTEMPTS + 1)
+    assert (row().state, row().attempts, state_of(endpoint)) == ("queued", 0, began)
+    assert timedelta(0) < row().due_at - timezone.now() <= timedelta(minutes=1)
+    assert ("ERROR", "secret_unreadable") in [(each.levelname, getattr(each, "reason", "")) for each in caplog.records]
+    settings.CREDENTIALS_KEYS = with_key
+    make_due()
+    deliver_due()
+    assert (row().state, row().attempts, state_of(endpoint)) == ("delivered", 1, "active")
 
 
 def test_a_replay_has_the_same_message_id_and_all_its_attempts(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
