@@ -15,6 +15,7 @@ from labels.orders import shipment
 from labels.pdfs import storage, unmerged
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
+from shops.models import Shop
 from tests.labels.conftest import Sandbox, assert_coded, nothing_finished, row
 from tests.labels.factories import PDF, ContractFactory, LabelFactory
 from tests.labels.interruptions import (
@@ -62,6 +63,15 @@ def test_what_alpha_does_not_know_at_once_may_still_be_made(
     assert reconcile() == {LabelState.UNKNOWN: 1}
     assert (reconcile(), sandbox.questions()) == ({}, 1)
     assert_coded(post(buyer, order(), key=KEY), 502, "ALPHA_OUTCOME_UNKNOWN")
+
+
+def test_a_label_of_a_deactivated_shop_is_settled_too(buyer: Caller, sandbox: Sandbox) -> None:
+    """It may be paid for."""
+    interrupt(buyer, sandbox, "nolabel")
+    Shop.objects.update(is_active=False)
+    pass_time()
+    assert reconcile() == {LabelState.GENERATED: 1}
+    assert row().tracking_numbers == [parcel.tracking_number for parcel in sandbox.made()]
 
 
 def test_more_parcels_than_a_search_shows_are_finished_by_their_reservation(buyer: Caller, sandbox: Sandbox) -> None:

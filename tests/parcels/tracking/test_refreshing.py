@@ -25,6 +25,7 @@ from parcels.tracking.refreshing import refresh
 from shops.contracts import accounts
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
+from shops.webhooks.models import WebhookEvent
 from tests.carriers.support.tracking import beta_refusal
 from tests.labels.factories import ContractFactory
 from tests.labels.gates import during
@@ -53,6 +54,15 @@ def test_a_due_parcel_gets_the_carriers_status(
     assert (row.outcome, row.leased_until, row.failures) == ("known", None, 0)
     assert row.due_at is not None
     assert timedelta(hours=1.7) < row.due_at - timezone.now() < timedelta(hours=2.3)
+
+
+def test_a_parcel_of_a_deactivated_shop_is_followed_and_its_events_are_kept(carriers: Carriers, shop: Shop) -> None:
+    parcel = follow(shop, "N1")
+    Shop.objects.update(is_active=False)
+    carriers.tell("N1", "TS")
+    assert run() == {"known": 1}
+    assert status(parcel) == "IN_TRANSIT"
+    assert WebhookEvent.objects.get().data["status"] == "IN_TRANSIT"
 
 
 def test_only_what_is_due_and_free_is_asked_about(carriers: Carriers, shop: Shop) -> None:

@@ -416,6 +416,17 @@ def test_what_a_transaction_queues_for_an_endpoint_that_is_revoked_meanwhile_end
     assert (row().state, row().last_reason) == ("dead", "revoked")
 
 
+def test_what_a_deactivated_shop_has_coming_waits_until_it_is_active_again(
+    endpoint: WebhookEndpoint, receiver: Receiver
+) -> None:
+    Shop.objects.update(is_active=False)
+    tell_label(endpoint.shop_id)
+    assert (deliver_due(), receiver.connections) == (0, 0)
+    Shop.objects.update(is_active=True)
+    assert deliver_due() == 1
+    assert row().state == "delivered"
+
+
 def test_a_secret_that_no_key_opens_is_a_failure_of_its_own(
     endpoint: WebhookEndpoint, receiver: Receiver, settings: Any
 ) -> None:
