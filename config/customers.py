@@ -88,6 +88,7 @@ class Customer:
         latest = self.find(self.shop_id, self.email)
         latest.counts(pdfs_before)
         try:
+            label_erasure.require_storage(latest.labels)
             erasures.note(self.shop_id, {*latest.parcels, *latest.labels})
         except StorageError as error:
             raise unreachable(error, pdfs=pdfs_before) from None

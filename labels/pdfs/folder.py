@@ -82,6 +82,10 @@ class LabelFolder(FileSystemStorage):
         if not os.path.isdir(self.location):
             raise OSError(errno.ENOENT, "no such folder")
 
+    def exists(self, name: str) -> bool:
+        self.require()
+        return super().exists(name)
+
     def delete(self, name: str) -> None:
         """Remove a label's file, and the partial ones that interrupted attempts to store it left."""
         self.require()

@@ -72,6 +72,12 @@ def with_pdf(label_ids: Sequence[str]) -> Iterator[ShippingLabel]:
     return rows_with(label_ids, ShippingLabel.objects.filter(state__in=STORED, pdf_removed_at=None).only("id"))
 
 
+def require_storage(label_ids: Sequence[str]) -> None:
+    """Raise StorageError where a PDF is to be removed from a folder that is not there: a write would make it."""
+    if label := next(with_pdf(label_ids), None):
+        storage.is_stored(label.pdf_key)
+
+
 def remove_pdf(label: ShippingLabel) -> int:
     """Remove a label's PDF and those of its deposit slips, then record it: the next run repeats what was cut off.
 

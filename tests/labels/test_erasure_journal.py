@@ -12,7 +12,7 @@ from labels import ids
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
 from parcels.models import Parcel
-from tests.labels.factories import LabelFactory
+from tests.labels.factories import PDF, LabelFactory
 from tests.labels.interruptions import moment
 from tests.labels.orders import RECIPIENT
 from tests.labels.test_recovering import recover
@@ -103,6 +103,21 @@ def test_without_the_storage_nothing_is_erased(own: Caller, folder: Path) -> Non
     with pytest.raises(CommandError, match="nothing was changed"):
         erase(own)
     assert Parcel.objects.get().customer_email == EMAIL
+
+
+def test_in_a_folder_that_is_not_mounted_nothing_is_erased_and_a_repetition_erases_all(
+    own: Caller, folder: Path
+) -> None:
+    import_parcel(own.shop, customerEmail=EMAIL)
+    label = LabelFactory(shop=own.shop, recipient={"countryCode": "FR", "email": EMAIL})
+    storage.store(label, PDF)
+    folder.rename(unmounted := folder.with_name("unmounted"))
+    with pytest.raises(CommandError, match=r"can't be reached \(ENOENT\): nothing was changed; run it again"):
+        erase(own)
+    assert not folder.exists()
+    unmounted.rename(folder)
+    erase(own)
+    assert not storage.is_stored(label.pdf_key)
 
 
 def test_a_label_that_is_not_over_waits(own: Caller) -> None:
