@@ -18,7 +18,7 @@ from carriers.trials import Stage
 from labels import listing, order_check, points
 from labels.idempotency import IdempotencyKey, canonical, digest, read_key
 from labels.lifecycle import cancelling, purchase
-from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, held_up, is_away
+from labels.lifecycle.db_retry import OrderWait, held_up
 from labels.lifecycle.errors import LabelError, NotCancelledError, StorageUnavailableError
 from labels.models import STORED, ShippingLabel
 from labels.order_rules import crosses_border, place
@@ -34,6 +34,7 @@ from shops.api.file_answers import file_answer
 from shops.api.paths import TRACKING
 from shops.api.query_fields import read_query
 from shops.api.request_body import sent_body
+from shops.db.failures import DATABASE_ERRORS, is_away
 from shops.staff.audit.models import Channel
 from shops.staff.audit.recording import Actor, acting
 from shops.webhooks.models import iso

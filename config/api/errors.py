@@ -9,11 +9,13 @@ import orjson
 from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse
 from rest_framework import exceptions
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.response import Response
 
 from shops.api.errors import plain
 from shops.api.errors.exceptions import ApiError, ErrorEntry
 from shops.api.field_faults import describe_faults
+from shops.db.failures import is_away, reason
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it loads the models, and this module is imported before them
@@ -42,6 +44,9 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
             error = exc
         case SuspiciousOperation():
             error = ApiError(plain.REQUEST_UNREADABLE)
+        case _ if is_away(exc) and context["request"].method not in SAFE_METHODS:
+            logger.warning("request held up", extra={"route": route(context["request"]), "reason": reason(exc)})
+            error = ApiError(plain.HELD_UP)
         case _:
             logger.error("unhandled exception", exc_info=exc, extra={"route": route(context["view"].request)})
             error = ApiError(plain.UNEXPECTED)

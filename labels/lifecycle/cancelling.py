@@ -16,7 +16,7 @@ from carriers import CARRIERS
 from carriers.client import Service
 from carriers.errors import CancellationRefused, CarrierError, CredentialsRejected, OutcomeUnknown
 from labels.lifecycle import parcels
-from labels.lifecycle.db_retry import DATABASE_ERRORS, with_db_retry
+from labels.lifecycle.db_retry import with_db_retry
 from labels.lifecycle.leases import back_off, begin_call, own
 from labels.lifecycle.outcomes import see_surplus, unique
 from labels.lifecycle.states import Event, move
@@ -27,7 +27,7 @@ from shops.contracts.bulkhead import NotAskedError
 from shops.contracts.conversation import Conversation, NoAccountError, conversation_about, said
 from shops.contracts.encryption import UnreadableSecretError
 from shops.db import clock
-from shops.db.failures import is_timeout
+from shops.db.failures import DATABASE_ERRORS, is_timeout
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 

@@ -6,20 +6,17 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from django.db import DatabaseError, DataError, IntegrityError, InterfaceError, ProgrammingError, connection
+from django.db import connection
 
 from shops.api.errors.coded import IDEMPOTENCY_KEY_IN_PROGRESS
 from shops.api.errors.exceptions import ApiError
 from shops.api.errors.plain import ORDERS_HELD_UP
 from shops.contracts.bulkhead import BulkheadFullError, KeyInUseError, bulkhead
-from shops.db.failures import reason
+from shops.db.failures import DATABASE_ERRORS, is_away, reason
 
 # Patroni replaces a lost primary when its `ttl` is over, which is 20 s at the least.
 DB_RETRY_TIMEOUT_S = 30.0
 PAUSE_S = 0.25
-DATABASE_ERRORS = (DatabaseError, InterfaceError)
-# What the statement itself is wrong about: the same one fails again.
-PERMANENT_ERRORS = (DataError, IntegrityError, ProgrammingError)
 T = TypeVar("T")
 logger = logging.getLogger("labels.purchase")
 
@@ -47,11 +44,6 @@ def with_db_retry(write: Callable[[], T], *, deadline: float | None = None) -> T
                 raise
             connection.close()
             time.sleep(PAUSE_S)
-
-
-def is_away(error: BaseException) -> bool:
-    """Return whether a statement failed because of the database's state, so that it may succeed later."""
-    return isinstance(error, DATABASE_ERRORS) and not isinstance(error, PERMANENT_ERRORS)
 
 
 def held_up(error: BaseException) -> ApiError:

@@ -14,7 +14,7 @@ from carriers.http.connections import Deadline
 from carriers.http.transport import UnreadableError
 from carriers.shipment import PickupPoint, PurchasedLabel
 from labels import metrics
-from labels.lifecycle.db_retry import DATABASE_ERRORS, with_db_retry
+from labels.lifecycle.db_retry import with_db_retry
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle.notices import CUSTOMS_FORM_MISSING, of_missing_forms
 from labels.lifecycle.states import Event, move
@@ -25,6 +25,7 @@ from shops.api.errors.coded import CarrierFailedError, SettledError
 from shops.contracts.addresses import address_of
 from shops.contracts.clients import client
 from shops.db import clock
+from shops.db.failures import DATABASE_ERRORS
 
 NOT_AS_ORDERED = "its parcels are not those ordered"
 CAME_LATE = "its label came after the order had been settled, and is cancelled"

@@ -27,7 +27,7 @@ from labels import metrics
 from labels.idempotency import IdempotencyKey
 from labels.ids import new_label_id
 from labels.lifecycle import outcomes
-from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, held_up, is_away, retry_deadline
+from labels.lifecycle.db_retry import OrderWait, held_up, retry_deadline
 from labels.lifecycle.errors import LabelError, PurchaseFailedError
 from labels.models import LabelState, ShippingLabel
 from labels.orders import beginning, check_customs, check_product, completed, credentials_on, new_label, shipment
@@ -47,7 +47,7 @@ from shops.contracts.conversation import Conversation, conversation
 from shops.contracts.models import CarrierContract, of_a_carrier
 from shops.db import clock
 from shops.db.bulk import PreparedInsert
-from shops.db.failures import is_disk_full
+from shops.db.failures import DATABASE_ERRORS, is_away, is_disk_full
 from shops.db.prepared import PreparedQuery, argument
 
 logger = logging.getLogger("labels.purchase")

@@ -4,6 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from django.db import DatabaseError, DataError, IntegrityError, InterfaceError, ProgrammingError
+
+DATABASE_ERRORS: Final = (DatabaseError, InterfaceError)
+# What the statement itself is wrong about: the same one fails again.
+PERMANENT_ERRORS: Final = (DataError, IntegrityError, ProgrammingError)
 MEANINGS: Final = {
     "28P01": "wrong password",
     "28000": "role not allowed",
@@ -43,6 +48,11 @@ def sqlstate(error: BaseException) -> str | None:
         if type(each).__module__.startswith("psycopg"):
             return next((state for text, state in REFUSALS if text.search(str(each))), None)
     return None
+
+
+def is_away(error: BaseException) -> bool:
+    """Return whether a statement failed because of the database's state, so that it may succeed later."""
+    return isinstance(error, DATABASE_ERRORS) and not isinstance(error, PERMANENT_ERRORS)
 
 
 def is_disk_full(error: BaseException) -> bool:

@@ -51,6 +51,11 @@ def an_order_without_a_database(world: World) -> Response:
         return post(world.own, order())
 
 
+def a_test_event_without_a_database(world: World) -> Response:
+    with broken_database():
+        return world.own.request("POST", f"{TRACKING}/webhooks/we_a1b2c3d4e5f60718/test")
+
+
 def a_link_to_nothing(world: World) -> Response:
     return world.nobody.get(FILES + storage.signer.sign("labels/2026/11/secret/label-1.pdf"))
 
@@ -95,6 +100,7 @@ CASES: list[tuple[str, int, Callable[[World], Response]]] = [
     ("limit_exceeded", 429, too_many_requests),
     ("unexpected", 500, a_broken_database),
     ("orders_held_up", 503, an_order_without_a_database),
+    ("held_up", 503, a_test_event_without_a_database),
     ("too_busy", 503, as_many_bodies_as_may_be_read_at_once),
 ]
 
