@@ -34,6 +34,8 @@ class JSONParser(BaseParser):
         assert context
         request = context["request"]
         body = receive_json(request.META, stream.read, sender=request.user.pk)
+        for each in request.authenticators:  # a body may come long after its head: the token may be revoked by now
+            each.authenticate(request)
         if not body:  # only a chunked one: with Content-Length 0, DRF calls no parser
             raise ApiError(BODY_EMPTY)
         try:

@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import get_user
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import BadRequest, DisallowedHost
 from django.core.handlers.exception import convert_exception_to_response
@@ -13,6 +15,7 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.middleware.security import SecurityMiddleware
 from django.template.response import SimpleTemplateResponse
 from django.urls import resolve, reverse
+from django.utils.functional import SimpleLazyObject
 
 from config.api import bodies, request_record
 from config.api.errors import error_response
@@ -136,6 +139,9 @@ class Forms:
             bodies.receive_form(request, limit_bytes=limit_bytes, is_public=is_public)
         except ApiError as error:
             return HttpResponse(str(error.detail), "text/plain", error.status_code, headers=error.headers)
+        # A form may come long after its head: whoever sent it may be shut out by now.
+        request.session = type(request.session)(request.session.session_key)
+        request.user = SimpleLazyObject(partial(get_user, request))  # type: ignore[assignment]  # as Django does
         refuse_nul(*words(request.POST))
         return None
 

@@ -1,22 +1,28 @@
 """Bodies: the largest size, and the cap on those that wait, which leaves threads whatever stalls."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from io import BytesIO
 from typing import Any, Never
+from urllib.parse import urlencode
 
+import orjson
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.core.exceptions import TooManyFieldsSent
 from django.test import Client, RequestFactory
 
 from config.api import bodies
+from labels.models import ShippingLabel
 from shops.api.errors.plain import BODY_TOO_LARGE, PLAIN_ERRORS
 from shops.contracts.bulkhead import bulkhead
+from shops.models import AccessToken, Shop
+from shops.webhooks.models import WebhookEndpoint
 from tests.labels.orders import order, post
-from tests.support.api import UNKNOWN_PATH, Caller, Nobody, assert_error, client, logged_in
-from tests.support.paths import SEARCH, SHIPMENTS
+from tests.support.api import UNKNOWN_PATH, Caller, Nobody, assert_error, client, forget, logged_in
+from tests.support.paths import SEARCH, SHIPMENTS, TRACKING
 
 TOO_BUSY = PLAIN_ERRORS["too_busy"].message
 TOO_LARGE = PLAIN_ERRORS["body_too_large"].example_message()
@@ -93,6 +99,64 @@ def test_a_request_refused_before_its_body_is_read_needs_no_place(
         assert own.request("POST", SHIPMENTS, data=b"{}", content_type="text/plain").status_code == 415
         response = own.request("POST", SHIPMENTS, data=b"{}", headers={"Host": "elsewhere.example"})
         assert_error(response, 400, PLAIN_ERRORS["host_unknown"].message)
+
+
+class Late(BytesIO):
+    """A body that comes after something has happened."""
+
+    def __init__(self, body: bytes, happens: Callable[[], object]) -> None:
+        super().__init__(body)
+        self.happens = happens
+
+    def read(self, *args: Any) -> bytes:
+        self.happens()
+        forget()  # which takes two seconds
+        return super().read(*args)
+
+
+def take_access() -> None:
+    AccessToken.objects.all().revoke()
+
+
+def deactivate() -> None:
+    Shop.objects.update(is_active=False)
+
+
+@pytest.mark.parametrize("happens", [take_access, deactivate])
+@pytest.mark.parametrize("path", [SHIPMENTS, f"{SHIPMENTS}/check", f"{TRACKING}/webhooks"])
+def test_a_body_that_comes_after_its_token_has_become_invalid_is_refused(
+    path: str, happens: Callable[[], object], own: Caller
+) -> None:
+    body = orjson.dumps(order() | {"url": "https://93.184.215.14/hooks"})
+    response = own.request("POST", path, CONTENT_TYPE="application/json", **sent(len(body), Late(body, happens)))
+    assert_error(response, 401, PLAIN_ERRORS["token_invalid"].message)
+    assert 'error="invalid_token"' in response["WWW-Authenticate"]
+    assert not ShippingLabel.objects.exists()
+    assert not WebhookEndpoint.objects.exists()
+
+
+def set_password() -> None:
+    User.objects.update(password="another")
+
+
+def deactivate_staff() -> None:
+    User.objects.update(is_active=False)
+
+
+def end_all_sessions() -> None:
+    Session.objects.all().delete()
+
+
+@pytest.mark.parametrize("happens", [set_password, deactivate_staff, end_all_sessions])
+def test_a_form_that_comes_after_its_sender_was_shut_out_is_refused(happens: Callable[[], object], own: Caller) -> None:
+    browser, token = logged_in("change_accesstoken", "view_accesstoken"), AccessToken.objects.get()
+    form = {"action": "revoke", "_selected_action": token.id, "is_confirmed": "1"}
+    body = urlencode(form).encode()
+    path, kind = "/admin/shops/accesstoken/", "application/x-www-form-urlencoded"
+    response = browser.post(path, content_type=kind, **sent(len(body), Late(body, happens)))
+    assert response["Location"] == f"/admin/login/?next={path}"
+    token.refresh_from_db()
+    assert token.revoked_at is None
 
 
 class Unreadable(BytesIO):
