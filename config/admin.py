@@ -21,6 +21,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from config import roles
 from config.login import factors, passwords
+from config.login.sessions import end_sessions
 from shops.staff.audit.changes import CHANGED
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
@@ -111,6 +112,8 @@ class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
             obj.is_staff = True
             obj.set_unusable_password()
         super().save_model(request, obj, form, change)
+        if not (obj.is_active and obj.is_staff):  # or they would go on when it is active again
+            end_sessions(obj)
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002 - Django's signature
         raise PermissionDenied

@@ -7,14 +7,32 @@ from allauth.account import app_settings
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.authentication import get_authentication_records
 from allauth.core import context
+from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.mfa.adapter import DefaultMFAAdapter
-from django.http import HttpRequest
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
+from config.login.backends import StaffBackend
 from shops.contracts.encryption import keys
+
+BEGUN_WITH = "log_in_begun_with"  # in the session: the hash of the password's hash, as of one that is logged in
 
 
 class AccountAdapter(DefaultAccountAdapter):
     """Accounts are made in the admin, by `createsuperuser` or at a first sign-on, never by a form of their owners."""
+
+    def pre_login(self, request: HttpRequest, user: AbstractBaseUser, **kwargs: Any) -> HttpResponse | None:
+        """Note the password that the log-in begins with: the code may come a quarter of an hour later."""
+        request.session[BEGUN_WITH] = user.get_session_auth_hash()
+        return super().pre_login(request, user, **kwargs)  # type: ignore[no-any-return]  # allauth has no types
+
+    def login(self, request: HttpRequest, user: AbstractBaseUser) -> None:
+        """Log in, unless the user was deactivated or got another password since the log-in began."""
+        is_same = request.session.pop(BEGUN_WITH, None) == user.get_session_auth_hash()
+        if not (is_same and StaffBackend().user_can_authenticate(user)):
+            raise ImmediateHttpResponse(redirect("account_login"))
+        super().login(request, user)
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False

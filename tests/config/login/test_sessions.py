@@ -1,9 +1,14 @@
 """Sessions end an hour after the last request, and twelve hours after the log-in."""
 
-import pytest
+from typing import Any
 
-from tests.config.login.staff import Staff
-from tests.support.api import Clock
+import pytest
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.models import User
+
+from shops.staff.audit.models import Action, AuditEntry
+from tests.config.login.staff import CODE, LOGIN, Staff
+from tests.support.api import Clock, logged_in
 
 pytestmark = pytest.mark.django_db
 HOUR_S = 3600
@@ -48,3 +53,28 @@ def test_who_is_no_longer_staff_is_out_at_once(ada: Staff) -> None:
     ada.user.is_staff = False
     ada.user.save()
     assert not ada.is_in()
+
+
+@pytest.mark.parametrize("change", [{"is_active": False}, {"is_staff": False}, {"password": make_password("new")}])
+def test_a_log_in_that_waits_for_its_code_ends_with_the_account_or_its_password(
+    change: dict[str, Any], ada: Staff
+) -> None:
+    assert ada.give_password().headers["Location"] == CODE
+    User.objects.update(**change)
+    assert ada.give_code(ada.code()).headers["Location"] == LOGIN
+    assert not ada.is_in()
+    assert not AuditEntry.objects.filter(action=Action.SIGNED_IN).exists()
+
+
+@pytest.mark.parametrize("field", ["is_active", "is_staff"])
+def test_who_is_deactivated_and_active_again_logs_in_anew(field: str, ada: Staff, clock: Clock) -> None:
+    ada.log_in()
+    keeper = logged_in(name="keeper", is_superuser=True)
+    page = f"/admin/auth/user/{ada.user.pk}/change/"
+    form = {"username": "ada", "date_joined_0": "2026-01-01", "date_joined_1": "00:00:00", "is_superuser": "on"}
+    on = {"is_active": "on", "is_staff": "on"}
+    for chosen in (on.keys() - {field}, on.keys()):
+        assert keeper.post(page, form | dict.fromkeys(chosen, "on")).status_code == 302
+        assert not ada.is_in()
+    clock.tick(30)  # a code is taken once
+    ada.log_in()
