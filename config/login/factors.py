@@ -17,6 +17,7 @@ from django.http import HttpRequest
 
 from config.login.sessions import end_sessions
 from shops.db import clock
+from shops.staff.acts import may_still
 from shops.staff.audit.models import Action, AuditEntry
 from shops.staff.audit.recording import record
 
@@ -41,7 +42,8 @@ def reset_by_two(user: User, *, by: str) -> bool:
     """Reset a user's factors if a colleague asked for it within a day, else ask; return whether they are reset."""
     last = AuditEntry.about(user).filter(changes__in=[ASKED, RESET], at__gt=clock.now() - ASKED_FOR).first()
     own_name = user.get_username()
-    if last and last.changes == ASKED and last.actor not in {by, own_name} and by != own_name:
+    is_asked_for = last and last.changes == ASKED and may_still(last.actor, "auth.change_user")
+    if last and is_asked_for and last.actor not in {by, own_name} and by != own_name:
         reset(user)
         return True
     record(Action.CHANGED, user, changes=ASKED, note="Reset of the second factor asked for.")

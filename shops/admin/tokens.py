@@ -18,7 +18,7 @@ from django.utils.translation import gettext, gettext_lazy
 from shops.admin.kept import IssuedAdmin, revoked_before
 from shops.api.authentication import TOKEN_CACHE_TTL_S
 from shops.models import AccessToken, Shop
-from shops.staff.acts import Choice, Question, asked
+from shops.staff.acts import Choice, Question, asked, may_still
 from shops.staff.base import ReadOnly
 from shops.staff.display_texts import badge, column
 from shops.staff.exports import read_columns
@@ -171,6 +171,10 @@ class AccessTokenAdmin(WithState, IssuedAdmin[AccessToken]):
         (token,) = chosen
         if token.asked_by == request.user.get_username() and not may_see(request):
             messages.error(request, gettext("You asked for it: a colleague gives it."))
+            return None
+        if not may_still(token.asked_by, "shops.add_accesstoken"):
+            text = gettext("{user} asked for it, and may no longer: revoke it.")
+            messages.error(request, text.format(user=token.asked_by))
             return None
         with transaction.atomic():
             if (secret := token.give()) is None:

@@ -32,6 +32,12 @@ class StaffRequest(HttpRequest):
     user: User
 
 
+def may_still(name: str, permission: str) -> bool:
+    """Return whether who asked for something, which a colleague completes, has a permission now."""
+    user = User.objects.filter(username=name, is_staff=True).first()
+    return user is not None and user.has_perm(permission)
+
+
 Step = Callable[[Any, Any], HttpResponse | None]  # with the request and the row; nothing: back to the row's page
 
 

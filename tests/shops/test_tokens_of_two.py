@@ -58,6 +58,21 @@ def test_of_two_colleagues_who_give_it_at_once_one_is_shown_its_text(
     assert "A colleague was faster." in answer.text
 
 
+@pytest.mark.parametrize("lost", ["account", "role"])
+def test_what_somebody_asked_for_who_may_no_longer_is_not_given(lost: str, shop: Shop) -> None:
+    add(member("Operations"), shop)
+    asker = User.objects.get()
+    if lost == "role":
+        asker.groups.clear()
+    else:
+        User.objects.update(is_active=False)
+    User.objects.update(username="carol")
+    AccessToken.objects.update(asked_by="carol")
+    answer = act(member("Operations"), "give", AccessToken.objects.get())
+    assert not TOKEN.findall(answer.text)
+    assert "carol asked for it, and may no longer: revoke it." in answer.text
+
+
 def test_who_sees_customers_anyway_makes_a_token_alone(shop: Shop) -> None:
     (text, *_) = TOKEN.findall(add(member("root"), shop).text)
     assert AccessToken.objects.get().last_four == text[-4:]

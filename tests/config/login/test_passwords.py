@@ -131,6 +131,15 @@ def test_a_reset_that_was_asked_for_long_ago_is_asked_for_anew() -> None:
     assert factors.has_factor(bob.user)
 
 
+def test_what_somebody_asked_for_who_keeps_no_accounts_any_more_resets_nothing() -> None:
+    bob = Staff("bob", is_superuser=False).with_app()
+    first, second = clerks()
+    act(first, "reset_second_factor", bob.user)
+    User.objects.filter(username="carol").update(is_active=False)
+    assert "asked for" in act(second, "reset_second_factor", bob.user).text
+    assert factors.has_factor(bob.user)
+
+
 def test_nobody_resets_his_own_factor_with_a_colleagues_asking() -> None:
     boss, other = Staff("boss").with_app(), Staff("other").with_app()
     boss.log_in(), other.log_in()
