@@ -197,6 +197,8 @@ def test_a_filter_reads_its_index(staff: Client, shop: Shop, query: dict[str, st
 
 @pytest.mark.real_services
 def test_a_search_in_another_case_reads_its_indexes(staff: Client, shop: Shop) -> None:
+    import_lines(shop, map(orjson.dumps, ParcelLineFactory.build_batch(100)))
+    execute("ANALYZE parcels_parcel, parcels_parcelnumber")  # theirs choose the index, not those of an earlier test
     use_indexes()
     plan = SEARCH.whole("web_77a").explain()
     for index in ("parcel_order_number_cases", "parcel_order_cases", "parcel_id_cases"):
