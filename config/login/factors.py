@@ -42,8 +42,8 @@ def reset_by_two(user: User, *, by: str) -> bool:
     """Reset a user's factors if a colleague asked for it within a day, else ask; return whether they are reset."""
     last = AuditEntry.about(user).filter(changes__in=[ASKED, RESET], at__gt=clock.now() - ASKED_FOR).first()
     own_name = user.get_username()
-    is_asked_for = last and last.changes == ASKED and may_still(last.actor, "auth.change_user")
-    if last and is_asked_for and last.actor not in {by, own_name} and by != own_name:
+    asker = last.actor if last and last.changes == ASKED else ""
+    if asker not in {"", by, own_name} and by != own_name and may_still(asker, "auth.change_user"):
         reset(user)
         return True
     record(Action.CHANGED, user, changes=ASKED, note="Reset of the second factor asked for.")

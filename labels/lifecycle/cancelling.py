@@ -259,9 +259,8 @@ def begin_for_found(label: ShippingLabel) -> bool:
 
     Return False if this process has lost the lease.
     """
-    requested_at = label.cancel_requested_at or clock.now()
-    label.cancel_requested_at = requested_at
-    return bool(own(label).update(cancel_requested_at=requested_at))
+    label.cancel_requested_at = label.cancel_requested_at or clock.now()
+    return bool(own(label).update(cancel_requested_at=label.cancel_requested_at))
 
 
 def cancel_parcels(label: ShippingLabel, talk: Conversation, numbers: Sequence[str]) -> list[CarrierError]:
