@@ -75,11 +75,7 @@ class TokenInline(ReadOnly, WithState, TabularInline[AccessToken, Shop]):
     model = AccessToken
     fields = readonly_fields = ("link", "last_four", "name", "state", "expires_at", "last_used_at", "created_at")
     extra = 0
-    show_title = False
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.hide_title = True  # unfold 0.91's name; later ones warn of it in a class
+    hide_title = True
 
     @admin.display(description=gettext_lazy("id"))
     def link(self, token: AccessToken) -> str:

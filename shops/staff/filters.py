@@ -104,7 +104,7 @@ class PeriodFilter(admin.ListFilter):
     """Rows created in a period of days; `midnight` is a day's start as the column has it."""
 
     title: Any = gettext_lazy("day of creation")
-    parameter_name = "created"  # unfold looks up its options by this
+    parameter_name = "created"
     column = "created_at"
     midnight: Callable[[date], Any] = staticmethod(start_of)
     template = "unfold/filters/filters_date_range.html"
