@@ -9,10 +9,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from socketserver import ThreadingMixIn
 from typing import Any
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+from wsgiref.simple_server import WSGIRequestHandler, make_server
 
+from django.core.servers.basehttp import ThreadedWSGIServer  # closes its threads' connections
 from django.core.wsgi import get_wsgi_application
 
 from tests.support.processes import ROOT
@@ -27,10 +27,6 @@ FLAGS = (
 ).split()
 
 needs_browser = needs("chromium, or axe-core of .venv-clients,", CHROMIUM and AXE.exists())
-
-
-class ThreadingServer(ThreadingMixIn, WSGIServer):
-    daemon_threads = True
 
 
 class SilentHandler(WSGIRequestHandler):
@@ -69,7 +65,7 @@ def served(checks: Sequence[Sequence[Any]], cookie: str) -> Iterator[str]:
 
         return application(environ | {"HTTP_COOKIE": cookie}, start)
 
-    server = make_server("127.0.0.1", 0, answer, ThreadingServer, SilentHandler)
+    server = make_server("127.0.0.1", 0, answer, ThreadedWSGIServer, SilentHandler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"
