@@ -145,12 +145,15 @@ class Transport:
 
     def _read(self, response: urllib3.BaseHTTPResponse) -> bytes:
         content, left_bytes = bytearray(), self._max_answer_bytes
-        for piece in response.stream(_CHUNK_BYTES, decode_content=True):
-            content += piece  # small, even unpacked
-            left_bytes -= max(len(piece), _MIN_PIECE_BYTES)
-            if left_bytes < 0:
-                raise AnswerTooLargeError("the answer is too large")
-        return bytes(content)
+        try:
+            for piece in response.stream(_CHUNK_BYTES, decode_content=True):
+                content += piece  # small, even unpacked
+                left_bytes -= max(len(piece), _MIN_PIECE_BYTES)
+                if left_bytes < 0:
+                    raise AnswerTooLargeError("the answer is too large")
+            return bytes(content)
+        finally:
+            content.clear()  # which an error's traceback would keep for as long as Python 3.13 keeps that
 
 
 class NoTransport(Transport):
