@@ -199,9 +199,9 @@ def test_the_database_ends_a_transaction_whose_client_stops_after_a_pipeline(
     connection = connect(servers[0], is_serving=True)
     with connection.cursor() as cursor:
         cursor.execute("BEGIN")
-        cursor.execute("SET idle_in_transaction_session_timeout = '10ms'")
         assert connection.connection
         with connection.connection.pipeline():
+            cursor.execute("SET idle_in_transaction_session_timeout = '10ms'")
             cursor.execute("SELECT pg_backend_pid()")
         (pid,) = cursor.fetchone()
     other = connect(servers[0])
