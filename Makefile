@@ -171,22 +171,26 @@ $(BIN)/redis-server: requirements-redis.txt | $(BIN)/python
 APT_DOWNLOAD = { command -v apt-get >/dev/null || { echo "There is no apt-get: put $(@F) into the path." >&2; false; }; } && \
 	{ apt-get download -qq $(1) 2>/dev/null || { apt-get update -qq && apt-get download -qq $(1); }; }
 
+# Since Debian 14 it is a package of its own.
+PROMTOOL = $$(apt-cache show promtool >/dev/null 2>&1 && echo promtool || echo prometheus)
 $(BIN)/promtool: | $(BIN)/python
 	@echo "Fetching promtool into $(VENV) ..." >&2
 	@if found=$$(command -v promtool); then ln -s "$$found" $@; exit; fi; \
-	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && cd "$$folder" && $(call APT_DOWNLOAD,prometheus) && \
-	dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool && mv usr/bin/promtool $(CURDIR)/$@
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && cd "$$folder" && $(call APT_DOWNLOAD,$(PROMTOOL)) && \
+	dpkg-deb --fsys-tarfile *.deb | tar -x ./usr/bin/promtool && mv usr/bin/promtool $(CURDIR)/$@
 
-# With Guzzle, which generated clients send their requests with. The release's own version is what php-cli depends on.
+# With Guzzle, which generated clients send their requests with. The release's own version is what php-cli depends on,
+# and its libraries are what that does.
 PHP = $$(apt-cache depends php-cli | sed -n 's/.*Depends: \(php[0-9.]*\)-cli$$/\1/p')
-PHP_PACKAGES = $(PHP)-cli $(PHP)-common $(PHP)-mbstring libargon2-1 libonig5 libsodium23 php-getallheaders \
+PHP_LIBRARIES = $$(apt-cache depends $(PHP)-cli $(PHP)-mbstring | sed -n 's/.*Depends: \(lib.*\)/\1/p' | grep -v libc6)
+PHP_PACKAGES = $(PHP)-cli $(PHP)-common $(PHP)-mbstring $(PHP_LIBRARIES) php-getallheaders \
 	php-guzzlehttp-guzzle php-guzzlehttp-promises php-guzzlehttp-psr7 php-psr-http-client php-psr-http-factory \
 	php-psr-http-message php-symfony-deprecation-contracts
 $(BIN)/php: tests/clients/php/php.sh | $(BIN)/python
 	@echo "Fetching PHP into $(VENV) ..." >&2
 	@rm -rf $(VENV)/php && mkdir $(VENV)/php && cd $(VENV)/php && $(call APT_DOWNLOAD,$(PHP_PACKAGES)) && \
 	for package in *.deb; do dpkg-deb --extract "$$package" .; done && rm *.deb && cd $(CURDIR) && cp $< $@ && \
-	$@ --version >/dev/null || { rm -f $@; exit 1; }
+	$@ -r 'require "GuzzleHttp/autoload.php";' || { rm -f $@; exit 1; }
 
 # npm comes with the Node.js wheel; it verifies the lock file's hashes and runs no package scripts.
 CLIENTS_IN := tests/clients/typescript
