@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from itertools import count
 from typing import Any, Final
 
 from django.db import transaction
@@ -78,9 +77,10 @@ def merge_new_events(number: TrackingNumber, answer: TrackingAnswer, now: dateti
 
 def reported_events(number: TrackingNumber, answer: TrackingAnswer) -> list[CarrierEvent]:
     oldest = number.created_at - OLDER_THAN_THE_PARCEL // timedelta(milliseconds=1)
-    found = (CarrierEvent.reported(event) for event in answer.events)
-    ranks: defaultdict[int, Iterator[int]] = defaultdict(count)
-    return [event._replace(number=number.number, rank=next(ranks[event.at])) for event in found if event.at >= oldest]
+    reported = (CarrierEvent.reported(event)._replace(number=number.number) for event in answer.events)
+    found = [event for event in reported if event.at >= oldest]
+    places: defaultdict[int, dict[str, int]] = defaultdict(dict)  # a repeated event keeps its first one
+    return [event._replace(rank=places[event.at].setdefault(event.code, len(places[event.at]))) for event in found]
 
 
 def merge_expected(number: TrackingNumber, answer: TrackingAnswer, now: datetime) -> bool:

@@ -146,7 +146,8 @@ def test_an_event_of_the_past_joins_without_a_change_of_status(own: Caller) -> N
 def test_events_of_one_time_keep_the_carriers_order(codes: tuple[str, str], own: Caller) -> None:
     follow(own)
     first, last = (event(1, CODES[code], code) for code in codes)
-    for events in ([last], [first, last], [first], [first, last]):  # whichever answer comes last
+    # whichever answer comes last, and though one repeats an event
+    for events in ([last], [first, first], [first, last], [first], [first, last]):
         parcel = told(answer(*events))
     assert [each["carrierStatusCode"] for each in parcel.events] == [*reversed(codes)]
     assert parcel.carrier_last_status["code"] == codes[1]
