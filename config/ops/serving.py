@@ -3,6 +3,7 @@
 import ctypes
 import importlib
 import logging
+import multiprocessing
 import os
 import signal
 import socket
@@ -114,6 +115,7 @@ def prepare_metrics() -> None:
 
 def preload() -> None:
     """Load all code before the fork: workers share its memory and start at once."""
+    multiprocessing.set_start_method("fork", force=True)  # since Python 3.14 the default is another
     importlib.import_module(settings.ROOT_URLCONF)
     storage.pdfs()  # with a bucket, boto3
     importlib.import_module(APPLICATION)  # last: it freezes all objects that exist for the garbage collector

@@ -12,17 +12,17 @@ from typing import Any
 from wsgiref.util import setup_testing_defaults
 
 from django.conf import settings
-from django.db import connection
+from django.core.servers.basehttp import ThreadedWSGIServer
 
 from tests.drills.harness import read_options
 from tests.drills.kill_points import application
 from tests.drills.shop import order
-from tests.support.browser import SilentHandler, ThreadingServer
+from tests.support.browser import SilentHandler
 from tests.support.paths import VERSION
 
 
-class Server(ThreadingServer):
-    """A server on a socket that already listens."""
+class Server(ThreadedWSGIServer):
+    """A server on a socket that already listens; it closes each thread's database connections."""
 
     def __init__(self, listener: socket.socket) -> None:
         super().__init__(("127.0.0.1", 0), SilentHandler, bind_and_activate=False)
@@ -31,11 +31,6 @@ class Server(ThreadingServer):
         self.server_name, self.server_port = "127.0.0.1", listener.getsockname()[1]
         self.setup_environ()
         self.set_app(application)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Close the database's connection of each thread, as none of them serves a second client."""
-        super().process_request_thread(request, client_address)
-        connection.close()
 
 
 def warm_up() -> None:
