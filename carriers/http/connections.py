@@ -30,6 +30,7 @@ CONNECT_TIMEOUT_S: Final = 5.0
 MAX_IDLE_S: Final = 4.0
 # An answer's status line and headers, with all interim answers before it.
 MAX_HEAD_BYTES: Final = 64 * 1024
+READ_AHEAD_BYTES: Final = 8 * 1024  # of what follows a head; by default Python 3.14 reads more than a head may have
 INTERIM: Final = range(102, 200)  # statuses; 100 is the library's, and no protocol is switched
 # Of exchanges that set no limit of their own.
 MAX_RECEIVED_BYTES: Final = 32 * 1024 * 1024
@@ -119,6 +120,9 @@ class _BoundedSocket(socket.socket):
         remaining_s = current_exchange.get().deadline.remaining_s()
         own_s = self.gettimeout()
         self.settimeout(remaining_s if own_s is None else min(own_s, remaining_s))
+
+    def makefile(self, mode: Any = "r", buffering: int | None = READ_AHEAD_BYTES, **texts: Any) -> Any:
+        return super().makefile(mode, buffering, **texts)
 
     def recv_into(self, *args: Any, **kwargs: Any) -> int:
         self._bound()

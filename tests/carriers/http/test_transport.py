@@ -1,5 +1,6 @@
 """Connections: retried while nothing was sent, reused, verified, and independent of the environment."""
 
+import io
 import json
 import socket
 import threading
@@ -192,6 +193,14 @@ def test_what_comes_behind_an_answer_is_no_answer_to_the_next_order(certificate:
         buyer.create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
     assert (server.connections, len(server.requests)) == (2, 3)
     server.close()
+
+
+def test_bytes_that_newer_pythons_read_ahead_are_not_counted_as_a_head(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(io, "DEFAULT_BUFFER_SIZE", 128 * 1024)  # Python 3.14's
+    server = serve(always(http(answer_file("alpha_1_parcels.xml") + b" " * 200_000)))
+    buy("alpha", server.url)
 
 
 def test_an_idle_connection_is_not_reused(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
