@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import psycopg
@@ -83,8 +84,8 @@ def test_a_transaction_that_loses_its_connection_raises_the_loss_and_does_not_co
     assert connection.get_autocommit()
 
 
-def test_sqlite_says_in_its_own_way_that_the_disk_is_full(django_db_blocker: DjangoDbBlocker) -> None:
-    small = ConnectionHandler({"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}})["default"]
+def test_sqlite_says_in_its_own_way_that_the_disk_is_full(django_db_blocker: DjangoDbBlocker, tmp_path: Path) -> None:
+    small = ConnectionHandler({"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": tmp_path / "db"}})["default"]
     with django_db_blocker.unblock(), small.cursor() as cursor:
         cursor.execute("PRAGMA max_page_count = 2")
         with pytest.raises(OperationalError) as caught:
