@@ -364,7 +364,8 @@ def test_a_database_that_is_none_is_one_line(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("no database, but longer than the head of one" * 10)
     # Django leaves the connection open, of which Python 3.13 warns.
-    code, out, err = run_command("create_shop", "Own", DATABASE_URL=f"sqlite:///{file}", PYTHONWARNINGS="")
+    warnings = "error,ignore::ResourceWarning"
+    code, out, err = run_command("create_shop", "Own", DATABASE_URL=f"sqlite:///{file}", PYTHONWARNINGS=warnings)
     assert (code, out, err) == (1, "", "CommandError: the database can't be used: file is not a database\n")
 
 
