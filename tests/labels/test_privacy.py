@@ -19,6 +19,7 @@ from config.ops.logs import JsonFormatter, TextFormatter
 from labels.lifecycle.reconciling import reconcile
 from labels.models import ShippingLabel
 from parcels.models import Parcel
+from parcels.tracking.events import milliseconds
 from shops.contracts.models import CarrierContract
 from shops.webhooks import endpoints
 from tests.labels.conftest import Sandbox, row
@@ -142,6 +143,7 @@ def imported(buyer: Caller, **fields: Any) -> None:
         lineItems=[LineItemFactory(name=canary(), imageUrl=f"https://cdn.example.com/{canary()}", metadata=canary())],
         events=[EventFactory(label=canary(), notifications=[canary()])],
         carrierLastStatus={"code": "B10", "description": canary(), "date": 1_790_000_000_000},
+        createdAt=milliseconds(timezone.now()),  # about when the label was bought: its number is not a later one's
         **fields,
     )
 

@@ -392,8 +392,9 @@ def test_each_number_of_a_cancelled_label_holds_nothing_back_on_the_parcels_that
 def test_a_cancelled_number_that_an_import_moves_to_another_parcel_holds_nothing_back_there(own: Caller) -> None:
     imported(own, None, None, trackingNumbers=["N1", "N2"], carrierCode="alpha")
     TrackingNumber.objects.filter(number="N2").update(state=NumberState.CANCELLED, label="a label")
-    one = ParcelLineFactory(id="P1", trackingId="N1", trackingNumbers=["N1"], carrierCode="alpha", **UNTOLD)
-    other = ParcelLineFactory(id="P2", trackingId="N3", trackingNumbers=["N3", "N2"], carrierCode="alpha", **UNTOLD)
+    line = {"carrierCode": "alpha", "createdAt": ms(48)} | UNTOLD
+    one = ParcelLineFactory(id="P1", trackingId="N1", trackingNumbers=["N1"], **line)
+    other = ParcelLineFactory(id="P2", trackingId="N3", trackingNumbers=["N3", "N2"], **line)
     import_lines(own.shop, [orjson.dumps(one), orjson.dumps(other)])
     hear(S.DELIVERED, 2, code="D", parcel="P2", number="N3")
     hear(S.FULFILLED, 3, code="DC", parcel="P2", number="N2")
