@@ -28,6 +28,8 @@ _FRACTION_SLASH: Final = "\u2044"
 _ORDINALS: Final = "ªº"  # Latin letters by script, though not by name
 _SYMBOLS: Final = re.compile(r"[^A-Za-z0-9]")
 _LOOSE_HYPHENS: Final = re.compile(r"(?<![A-Za-z0-9])-|-(?![A-Za-z0-9])")
+# The mark of a long vowel, which Japanese addresses have for a hyphen between numbers.
+_LONG_VOWEL_AS_HYPHEN: Final = re.compile(r"(?<=\d)[\u30fc\uff70](?=\d)")
 _NUMBER: Final = re.compile(r"[A-Za-z0-9]{1,35}")
 _MAX_COMPOSED: Final = 400  # characters, more than any text that is printed: sorting accents takes a square of them
 _MAX_REMEMBERED: Final = 10_000  # characters; a text may have any of a million
@@ -94,7 +96,8 @@ def to_ascii(text: str) -> str:
     A hyphen between letters or digits stays; every other symbol becomes a space, so that `12-14` and `n°5` keep their
     numbers apart. A letter that is written in parts is spelled as one.
     """
-    composed = unicodedata.normalize("NFC", text[:_MAX_COMPOSED]) + text[_MAX_COMPOSED:]
+    spaced = _LONG_VOWEL_AS_HYPHEN.sub(" ", text)
+    composed = unicodedata.normalize("NFC", spaced[:_MAX_COMPOSED]) + spaced[_MAX_COMPOSED:]
     return " ".join(_LOOSE_HYPHENS.sub(" ", "".join(map(_spelled, composed, repeat("-")))).split())
 
 

@@ -60,6 +60,7 @@ def beta_address(**recipient: str) -> dict[str, str]:
         ("l\u2019\u00c9t\u00e9", "l Ete"),
         ("12-14 rue de la Paix", "12-14 rue de la Paix"),
         ("7\u20139 rue", "7 9 rue"),
+        ("銀座１ー２ー３ タワー", "YinZuo1 2 3 tawa"),
         ("12 - 14 rue", "12 14 rue"),
         ("Km 1,5", "Km 1 5"),
         ("3.5", "3 5"),
