@@ -4,7 +4,7 @@ The outcome of each attempt is recorded: delivered, to be tried again, or a dead
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import datetime, timedelta
 from time import sleep
@@ -53,9 +53,7 @@ def deliver_due(is_stopping: Callable[[], bool] = lambda: False) -> int:
     with ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="webhook") as pool:
         while True:
             if not is_stopping():
-                slow = sum(bool(each.endpoint.is_slow) for each in under_way.values())
-                claims = claim(CONCURRENCY - len(under_way), slow_limit=(CONCURRENCY + 1) // 2 - slow)
-                under_way |= {pool.submit(send, each): each for each in claims}
+                under_way |= {pool.submit(send, each): each for each in claimed(under_way.values())}
             if not under_way:
                 return attempts
             if wait(under_way, timeout=POLL_S, return_when=FIRST_COMPLETED).done:
@@ -64,6 +62,18 @@ def deliver_due(is_stopping: Callable[[], bool] = lambda: False) -> int:
             under_way = {future: each for future, each in under_way.items() if future not in ended}
             write_down([future.result() for future in ended])
             attempts += len(ended)
+
+
+def claimed(under_way: Collection[Claim]) -> list[Claim]:
+    """Claim for the free places; nothing while the database is away and outcomes of attempts under way are to come."""
+    slow = sum(bool(each.endpoint.is_slow) for each in under_way)
+    try:
+        return claim(CONCURRENCY - len(under_way), slow_limit=(CONCURRENCY + 1) // 2 - slow)
+    except UNREACHABLE:
+        connection.close()
+        if not under_way:
+            raise
+        return []
 
 
 def write_down(outcomes: list[Outcome]) -> None:

@@ -3,6 +3,7 @@
 import http.client
 import logging
 import re
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -555,6 +556,26 @@ def test_outcomes_are_written_down_when_the_database_is_back(
     monkeypatch.setattr("shops.webhooks.delivering.connection.close", lambda: None)  # the test's transaction is on it
     tell_label(endpoint.shop_id)
     assert deliver_due() == 1
+    assert row().state == "delivered"
+    assert len(receiver.received) == 1
+
+
+def test_a_database_that_goes_away_while_attempts_run_forgets_no_outcome(
+    endpoint: WebhookEndpoint, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errors = iter([None, OperationalError("away"), OperationalError("away")])
+
+    def claim_or_fail(*args: Any, **options: Any) -> list[claims.Claim]:
+        if error := next(errors, None):
+            raise error
+        return claims.claim(*args, **options)
+
+    monkeypatch.setattr(delivering, "claim", claim_or_fail)
+    monkeypatch.setattr(delivering, "POLL_S", 0.0)  # so that it claims while the attempt is under way
+    monkeypatch.setattr("shops.webhooks.delivering.connection.close", lambda: None)  # the test's transaction is on it
+    tell_label(endpoint.shop_id)
+    with suppress(OperationalError):  # once nothing is under way, the task waits for the database
+        deliver_due()
     assert row().state == "delivered"
     assert len(receiver.received) == 1
 
