@@ -70,9 +70,9 @@ def claimed(under_way: Collection[Claim]) -> list[Claim]:
     try:
         return claim(CONCURRENCY - len(under_way), slow_limit=(CONCURRENCY + 1) // 2 - slow)
     except UNREACHABLE:
-        connection.close()
         if not under_way:
             raise
+        connection.close()
         return []
 
 
