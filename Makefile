@@ -22,6 +22,8 @@ INSTALL = echo "Installing into $(1) ..." >&2 && \
 CHECKS = types secrets tests code imports locks style deploy
 .PHONY: help demo test install lint $(CHECKS:%=lint-%) audit contract openapi messages bench load drill release lock clean
 .DEFAULT_GOAL := help
+# What a failed recipe leaves half made is made anew: an environment without pip, say.
+.DELETE_ON_ERROR:
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -190,7 +192,7 @@ $(BIN)/php: tests/clients/php/php.sh | $(BIN)/python
 	@echo "Fetching PHP into $(VENV) ..." >&2
 	@rm -rf $(VENV)/php && mkdir $(VENV)/php && cd $(VENV)/php && $(call APT_DOWNLOAD,$(PHP_PACKAGES)) && \
 	for package in *.deb; do dpkg-deb --extract "$$package" .; done && rm *.deb && cd "$$OLDPWD" && cp $< $@ && \
-	$@ -r 'require "GuzzleHttp/autoload.php";' || { rm -f $@; exit 1; }
+	$@ -r 'require "GuzzleHttp/autoload.php";'
 
 # npm comes with the Node.js wheel; it verifies the lock file's hashes and runs no package scripts.
 CLIENTS_IN := tests/clients/typescript
