@@ -9,7 +9,6 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
-from carriers.data import rows_of
 from carriers.products import DISPLAY_NAMES, PRODUCTS
 from carriers.tracking import Status
 from labels.models import ShippingLabel
@@ -19,6 +18,7 @@ from parcels.tracking.events import milliseconds
 from parcels.tracking.schedule import schedule_next_check
 from parcels.tracking.steps import has_moved
 from parcels.tracking.timeline import events_of, locked, recompute
+from shops.contracts.addresses import COUNTRY_NAMES
 from shops.db import clock
 from shops.db.bulk import PreparedInsert, instance
 from shops.db.prepared import PreparedQuery, Row, argument, pipelined
@@ -29,8 +29,6 @@ OF_THE_ORDER: Final = (
     *("order_number", "line_items", "customer_email", "customer_locale", "previous_emails"),
     *("gift_config", "cross_sell_recommendations", "web_template"),
 )
-# In French, the carriers' language, as the Unicode consortium has them.
-COUNTRY_NAMES: Final = {row["code"]: row["name"] for row in rows_of("country_names.csv", __file__)}
 NOWHERE: Final = dict.fromkeys(("company", "address1", "address2", "zip", "city", "provinceCode"), "")
 SIBLING = PreparedQuery(
     lambda: (

@@ -4,12 +4,13 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from django.core.validators import EmailValidator
 from rest_framework import serializers
 
 from carriers import CARRIERS
+from carriers.data import rows_of
 from carriers.errors import Rejected
 from carriers.shipment import Party, PickupPoint
 from carriers.validation import SENDER
@@ -17,17 +18,8 @@ from shops.api.field_faults import Fault, describe_faults
 from shops.api.serializer_fields import ObjectSerializer, StringField, TextField
 from shops.contracts import phones
 
-# ISO 3166-1 alpha-2, all that are assigned.
-COUNTRY_CODES = frozenset(
-    "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT "
-    "BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH "
-    "ER ES ET FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT "
-    "HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS "
-    "LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA NC NE NF NG NI "
-    "NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG "
-    "SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG "
-    "UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW".split()
-)
+# By all ISO 3166-1 alpha-2 codes that are assigned; in French, the carriers' language, as the Unicode consortium says.
+COUNTRY_NAMES: Final = {row["code"]: row["name"] for row in rows_of("country_names.csv", __file__)}
 is_email = EmailValidator("must be an e-mail address.", allowlist=[])
 
 MAX_PHONE_LENGTH = 100
@@ -38,9 +30,9 @@ class CountryField(StringField):
 
     def to_internal_value(self, data: Any) -> str:
         code = super().to_internal_value(data)
-        if code not in COUNTRY_CODES:
+        if code not in COUNTRY_NAMES:
             upper = code.strip().upper()
-            meant = f" Use {upper}." if upper in COUNTRY_CODES else ""
+            meant = f" Use {upper}." if upper in COUNTRY_NAMES else ""
             raise serializers.ValidationError(f"must be an ISO 3166-1 alpha-2 country code in upper case.{meant}")
         return code
 
@@ -74,7 +66,7 @@ class AddressSerializer(ObjectSerializer):
     def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
         phone, country_code = data.get("phone"), data.get("countryCode", "")
         # Without a valid country a number can't be read.
-        is_readable = isinstance(country_code, str) and country_code in COUNTRY_CODES
+        is_readable = isinstance(country_code, str) and country_code in COUNTRY_NAMES
         if isinstance(phone, str) and phone.strip() and is_readable:
             try:
                 phones.e164(phone, country_code)

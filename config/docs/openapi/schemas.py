@@ -14,7 +14,7 @@ from parcels.models import TrackingStatus
 from parcels.serializers import StatusField, check_web_address
 from shops.api import serializer_fields as fields
 from shops.api.query_fields import DAY, MOMENT, MomentParameter, WholeNumberParameter
-from shops.contracts.addresses import COUNTRY_CODES, CountryField
+from shops.contracts.addresses import COUNTRY_NAMES, CountryField
 
 Json = dict[str, Any]
 Field = serializers.Field[Any, Any, Any, Any]
@@ -23,7 +23,7 @@ MEANINGS: Final = "\n".join(f"* `{status}`: {status.label}." for status in Track
 # Enumerations that several objects share.
 ENUMERATIONS: Final[dict[str, Json]] = {
     "CarrierCode": {"type": "string", "enum": list(CARRIERS)},
-    "CountryCode": {"type": "string", "enum": sorted(COUNTRY_CODES)},
+    "CountryCode": {"type": "string", "enum": sorted(COUNTRY_NAMES)},
     "ProductCode": {"type": "string", "enum": list(PRODUCTS)},
     "TrackingStatus": {
         "type": "string",
