@@ -14,13 +14,15 @@ from carriers.itinerary import ANYWHERE
 from carriers.order_table import OrderFacts, refusals
 from carriers.products import PRODUCTS, Product
 from carriers.shipment import Party
-from labels.customs import MAX_ITEMS, MAX_QUANTITY, MAX_WEIGHT_KG
 from shops.api.field_faults import Fault
 from shops.contracts import phones
 from shops.contracts.terms import products_of
 
 NO_SENDER = "is required, as the shop has no sender address of its own."
 MAX_PARCELS = max(carrier.max_parcels for carrier in CARRIERS.values())
+MAX_WEIGHT_KG = 30
+MAX_ITEMS = 100  # that beta takes of a parcel
+MAX_QUANTITY = 999
 
 
 def facts_in(body: dict[str, Any], sender_address: dict[str, str] | None = None) -> OrderFacts:

@@ -13,25 +13,37 @@ from rest_framework import serializers
 from carriers import CARRIERS, order_table
 from carriers.products import PRODUCTS
 from carriers.shipment import LABEL_FORMATS
-from labels.customs import MAX_WEIGHT_KG, CustomsSerializer
 from labels.models import LabelState, ShippingLabel
-from labels.order_rules import MAX_PARCELS, day_in, facts_in, late_faults, order_faults
+from labels.order_rules import (
+    MAX_ITEMS,
+    MAX_PARCELS,
+    MAX_QUANTITY,
+    MAX_WEIGHT_KG,
+    day_in,
+    facts_in,
+    late_faults,
+    order_faults,
+)
 from shops.api import request_body
 from shops.api.field_faults import Fault, add_fault
 from shops.api.serializer_fields import (
     AmountField,
+    BooleanField,
     ChoiceField,
     CodeField,
     DateField,
+    IntegerField,
     ObjectSerializer,
     StringField,
     TextField,
 )
-from shops.contracts.addresses import AddressSerializer, check_email
+from shops.contracts.addresses import AddressSerializer, CountryField, check_email
+from shops.contracts.terms import HS_CODE
 from shops.webhooks.models import iso
 
 MAX_SIDE_CM = 300
 MAX_INSURED_EUR = 20_000
+MAX_CUSTOMS_EUR = 1_000_000
 SIDES = ("length", "width", "height")
 CARRIER_CODES = tuple(CARRIERS)
 PRODUCT_CODES = tuple(PRODUCTS)
@@ -55,6 +67,33 @@ class RecipientSerializer(AddressSerializer):
 
     def validate_provinceCode(self, code: str) -> str:  # noqa: N802 - DRF's name for it
         return code.upper()
+
+
+class CustomsItemSerializer(ObjectSerializer):
+    description = TextField(max_length=64)
+    quantity = IntegerField(min_value=1, max_value=MAX_QUANTITY)
+    unitValue = AmountField(max_value=MAX_CUSTOMS_EUR, unit="euros")
+    hsCode = CodeField(HS_CODE.pattern, "6, 8 or 10 digits", required=False, default="", max_length=10)
+    originCountry = CountryField(required=False, default="")
+    weight = AmountField(max_value=MAX_WEIGHT_KG, unit="kilograms")
+    parcel = IntegerField(min_value=0, max_value=MAX_PARCELS - 1, required=False)
+
+
+class CustomsSerializer(ObjectSerializer):
+    """The customs declaration of a whole order, as it is kept on the label's row too."""
+
+    items = CustomsItemSerializer(many=True, min_length=1, max_length=MAX_ITEMS)  # type: ignore[call-arg]  # the array's
+    shippingCost = AmountField(max_value=MAX_CUSTOMS_EUR, unit="euros", required=False, default=None)
+    invoiceNumber = StringField(required=False, default="", max_length=35)
+    eori = CodeField(
+        "[A-Z]{2}[0-9A-Za-z .-]{1,38}",
+        "an EORI number, which begins with the two letters of its country",
+        required=False,
+        default="",
+        max_length=40,
+    )
+    dutiesPaidBySender = BooleanField(required=False, default=False)
+    comments = StringField(required=False, default="", max_length=200)
 
 
 class LabelOrderSerializer(ObjectSerializer):

@@ -17,9 +17,8 @@ from carriers.trials import Stage
 from config.docs.guide import PAGES
 from config.docs.openapi.document import METHODS, as_yaml, example, failures, generate, source
 from config.docs.openapi.views import FILE
-from labels.customs import MAX_ITEMS, MAX_WEIGHT_KG
 from labels.ids import LABEL_ID_LENGTH
-from labels.order_rules import MAX_PARCELS
+from labels.order_rules import MAX_ITEMS, MAX_PARCELS, MAX_WEIGHT_KG
 from labels.points import MAX_KG, MAX_LIMIT, PICKUP_PRODUCTS, WEEKDAYS
 from labels.serializers import MAX_REFERENCE_LENGTH, ignored_header
 from parcels.models import MAX_KEY_LENGTH

@@ -10,7 +10,7 @@ from carriers.tracking import Status
 from config.api.bodies import MAX_JSON_BYTES
 from config.docs.guide import PAGES
 from config.login.devices import MAX_AGE_S
-from labels.customs import MAX_ITEMS, MAX_WEIGHT_KG
+from labels.order_rules import MAX_ITEMS, MAX_WEIGHT_KG
 from labels.pdfs.storage import URL_LIFETIME_S
 from labels.points import MAX_LIMIT as MAX_POINTS
 from parcels.queries import SEARCH_LIMIT
