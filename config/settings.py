@@ -215,10 +215,6 @@ def label_storage(bucket: str) -> dict[str, Any]:
             or env.str("AWS_DEFAULT_REGION", "us-east-1", validate=validators.region),
             "endpoint_url": optional("AWS_S3_ENDPOINT_URL", validators.http_url) or None,
             "addressing_style": style,
-            "querystring_auth": True,
-            "querystring_expire": 900,
-            "default_acl": None,  # the bucket's own rule: private
-            "file_overwrite": True,  # reconciliation writes a label's PDF again
         },
     }
 

@@ -24,7 +24,7 @@ from carriers.http.connections import (
     current_exchange,
     within,
 )
-from labels.pdfs.storage import deadline, disposition
+from labels.pdfs.storage import URL_LIFETIME_S, deadline, disposition
 from shops.api.file_answers import CACHE_CONTROL
 
 
@@ -33,6 +33,9 @@ class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
 
     failures = (OSError, BotoCoreError, ClientError, ValueError)  # the last is botocore's, of what it can't use
     transfer_config = TransferConfig(use_threads=False)  # a label is one small request
+    querystring_auth, querystring_expire = True, URL_LIFETIME_S
+    default_acl = None  # the bucket's own rule: private
+    file_overwrite = True  # reconciliation writes a label's PDF again
 
     def __init__(self, **options: Any) -> None:
         self.client_config = Config(
