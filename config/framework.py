@@ -94,7 +94,7 @@ UNFOLD = {
     "SITE_HEADER": "Parcel service",
     "SITE_SYMBOL": "package_2",
     "SHOW_BACK_BUTTON": True,
-    "DASHBOARD_CALLBACK": "config.first_page.add_figures",
+    "DASHBOARD_CALLBACK": "config.desk.first_page.add_figures",
     "ACCOUNT": {"navigation": sidebar.ACCOUNT},
     "SIDEBAR": {"navigation": sidebar.NAVIGATION},
     "STYLES": [lambda _: static("staff/desk.css")],
