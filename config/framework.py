@@ -76,9 +76,6 @@ MAX_UPLOAD_BYTES = 10 * 1024 * 1024  # a label has about 50 kB a page
 DATA_UPLOAD_MAX_MEMORY_SIZE = FILE_UPLOAD_MAX_MEMORY_SIZE = MAX_UPLOAD_BYTES + 1024 * 1024
 LANGUAGE_CODE = "en-gb"
 LANGUAGES = [("en-gb", "English"), ("fr", "Français")]  # of the staff's pages (config.desk.locale)
-# Of the staff's pages, and of the days and months of figures and finance: the staff and their books are French. The
-# API's times are UTC.
-STAFF_TIME_ZONE = "Europe/Paris"
 LOCALE_PATHS = [Path(__file__).with_name("locale")]
 TIME_ZONE = "UTC"
 FORMAT_MODULE_PATH = ["config.formats"]

@@ -21,7 +21,7 @@ class StaffLocale:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         language = translation.get_language_from_request(request)
-        with translation.override(language), timezone.override(days.zone()):
+        with translation.override(language), timezone.override(days.STAFF_TIME_ZONE):
             response = self.get_response(request)
         response.headers.setdefault("Content-Language", language)
         return response

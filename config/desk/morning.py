@@ -28,7 +28,7 @@ logger = logging.getLogger("service.work")
 
 def send(is_stopping: Callable[[], bool]) -> int:
     """Send today's e-mails that are due; return their number. With the mail server away they wait for the next run."""
-    now, sent = clock.now().astimezone(days.zone()), 0
+    now, sent = clock.now().astimezone(days.STAFF_TIME_ZONE), 0
     if not settings.EMAIL_HOST or now.hour < HOUR:
         return 0
     users = User.objects.filter(is_active=True, is_staff=True).exclude(email="")
@@ -47,7 +47,7 @@ def deliver(wanted: MorningMail, day: date) -> bool:
     """Send one e-mail, if there is anything to do and no other process does; raise what the mail server does."""
     if not wanted.claim(day):
         return False
-    with translation.override(wanted.language), timezone.override(days.zone()):
+    with translation.override(wanted.language), timezone.override(days.STAFF_TIME_ZONE):
         message = written(wanted.user, day)
     try:
         return bool(message and message.send())

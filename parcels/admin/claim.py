@@ -20,7 +20,7 @@ from shops.contracts.bulkhead import NotAskedError
 from shops.contracts.conversation import contract_with, conversation
 from shops.contracts.encryption import UnreadableSecretError
 from shops.db import clock
-from shops.staff.days import zone
+from shops.staff.days import STAFF_TIME_ZONE
 from shops.staff.display_texts import number
 from shops.staff.text_pdf import Heading, as_pdf
 
@@ -60,7 +60,7 @@ def text_of(parcel: Parcel, numbers: list[TrackingNumber], proof: str) -> Iterat
     yield _("Order %(order)s of %(shop)s") % {"order": parcel.order_number or parcel.order_id, "shop": parcel.shop}
     yield promise(parcel, clock.now())[0]
     yield _("Handed in: %(at)s") % {"at": at(parcel.handed_in_at)}
-    yield _("Times and days are those of %(zone)s.") % {"zone": zone()}
+    yield _("Times and days are those of %(zone)s.") % {"zone": STAFF_TIME_ZONE}
     delivered = _("The carrier has reported no delivery.")
     if parcel.delivery_date:
         delivered = _("The carrier reported the delivery at %(at)s.") % {"at": at(parcel.delivery_date)}
@@ -98,7 +98,7 @@ def happened(each: Happening) -> str:
 
 def at(time_ms: int | None) -> str:
     time = moment(time_ms)
-    return date_format(time.astimezone(zone()), "DATETIME_FORMAT") if time else "-"
+    return date_format(time.astimezone(STAFF_TIME_ZONE), "DATETIME_FORMAT") if time else "-"
 
 
 def may_exist(parcel: Parcel, numbers: Iterable[TrackingNumber]) -> bool:

@@ -12,7 +12,7 @@ from django.utils.translation import override
 
 from parcels.models import Parcel, TrackingNumber
 from parcels.templatetags.parcel_page import STATUSES, is_comparable, moment, promised_until
-from shops.staff.days import zone
+from shops.staff.days import STAFF_TIME_ZONE
 from shops.staff.display_texts import short_name
 from shops.staff.panels import lasting
 
@@ -78,7 +78,7 @@ def copies(parcel: Parcel) -> dict[str, str]:
     for language, (title, since, until) in COPIES.items():
         status = parcel.last_status or ""
         with override(language if language == "fr" else settings.LANGUAGE_CODE):
-            days = [date_format(each.astimezone(zone()), "DATE_FORMAT") if each else "" for each in times]
+            days = [date_format(each.astimezone(STAFF_TIME_ZONE), "DATE_FORMAT") if each else "" for each in times]
             name = short_name(status or "not_yet_seen")
         if language == "fr":
             name = STATUSES[status]["french"] if status in STATUSES else "non encore suivi"

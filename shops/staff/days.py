@@ -1,18 +1,18 @@
 """Days as staff and finance count them: those of STAFF_TIME_ZONE, which have 23 or 25 hours when the clock changes."""
 
 from datetime import UTC, date, datetime, timedelta
-from zoneinfo import ZoneInfo
+from typing import Final
 
-from django.conf import settings
+from carriers.products import PARIS
 
-
-def zone() -> ZoneInfo:
-    return ZoneInfo(settings.STAFF_TIME_ZONE)
+# Of the staff's pages, and of the days and months of figures and finance: the staff and their books are French. The
+# API's times are UTC.
+STAFF_TIME_ZONE: Final = PARIS
 
 
 def day_of(at: datetime) -> date:
     """Return the day of an instant, which has a time zone of its own."""
-    return at.astimezone(zone()).date()
+    return at.astimezone(STAFF_TIME_ZONE).date()
 
 
 def today() -> date:
@@ -26,7 +26,7 @@ def last_days(today: date, count: int) -> list[date]:
 
 def start_of(day: date) -> datetime:
     """Return the first instant of a day, in UTC."""
-    return datetime(day.year, day.month, day.day, tzinfo=zone()).astimezone(UTC)
+    return datetime(day.year, day.month, day.day, tzinfo=STAFF_TIME_ZONE).astimezone(UTC)
 
 
 def next_day(day: date) -> date:

@@ -3,10 +3,10 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db import models, transaction
 
 from shops.db.fields import KeyField
+from shops.staff.days import STAFF_TIME_ZONE
 
 LABELS, PARCELS = "labels", "parcels"
 # `work` counts every few minutes: older ones tell that it does not run.
@@ -29,13 +29,13 @@ class Recount(models.Model):
 
 def counted_at(name: str) -> datetime | None:
     """Return the moment that these figures are of; none before the first count of days of this time zone."""
-    counts = Recount.objects.filter(name=name, time_zone=settings.STAFF_TIME_ZONE)
+    counts = Recount.objects.filter(name=name, time_zone=STAFF_TIME_ZONE.key)
     moment: datetime | None = counts.values_list("counted_at", flat=True).first()
     return moment
 
 
 def note(name: str, moment: datetime) -> None:
-    Recount.objects.update_or_create(name=name, defaults={"counted_at": moment, "time_zone": settings.STAFF_TIME_ZONE})
+    Recount.objects.update_or_create(name=name, defaults={"counted_at": moment, "time_zone": STAFF_TIME_ZONE.key})
 
 
 def replace(old: models.QuerySet[Any], new: list[Any]) -> None:

@@ -39,8 +39,3 @@ def test_a_day_on_which_the_clock_changes_has_23_or_25_hours_and_no_gap_to_its_n
         assert end - first == timedelta(hours=hours)
         assert bounds(day + timedelta(days=1))[0] == end
     assert bounds(SPRING)[0] == datetime(2026, 3, 28, 23, tzinfo=UTC)
-
-
-def test_another_time_zone_may_be_set(settings: object) -> None:
-    settings.STAFF_TIME_ZONE = "America/Martinique"  # type: ignore[attr-defined]  # pytest-django's
-    assert day_of(datetime(2026, 3, 1, 3, tzinfo=UTC)) == date(2026, 2, 28)

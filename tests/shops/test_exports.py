@@ -16,7 +16,7 @@ from shops.models import Shop
 from shops.staff import exports, spreadsheets
 from shops.staff.audit.models import Action, AuditEntry, Channel
 from shops.staff.audit.recording import Actor, acting
-from shops.staff.days import zone
+from shops.staff.days import STAFF_TIME_ZONE
 from tests.labels.factories import LabelFactory
 from tests.support.api import logged_in
 from tests.support.desk import csv_rows, sent
@@ -65,7 +65,7 @@ def test_labels_are_exported_with_what_an_accountant_needs(staff: Client, shop: 
         "Tracking numbers": "6A1 6A2",
         "Parcels": "2",
         "Weight (kg)": "1.35",
-        "Ordered": f"{label.created_at.astimezone(zone()):%Y-%m-%d %H:%M:%S}",
+        "Ordered": f"{label.created_at.astimezone(STAFF_TIME_ZONE):%Y-%m-%d %H:%M:%S}",
         "Recipient": f"{label.recipient['firstName']} {label.recipient['lastName']}",
     }
     assert {name: row[name] for name in expected} == expected

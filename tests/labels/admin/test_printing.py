@@ -42,9 +42,9 @@ def drawings(answer: Response) -> list[str]:
 
 def test_the_labels_are_printed_in_the_order_of_the_list(packer: Client, shop: Shop, kept: str) -> None:
     labels = [label(shop, f"order-{number}", pages=2 if number == 1 else 1) for number in range(3)]
-    hours = [datetime.now(days.zone())]
+    hours = [datetime.now(days.STAFF_TIME_ZONE)]
     answer = print_selected(packer, labels)
-    hours.append(datetime.now(days.zone()))
+    hours.append(datetime.now(days.STAFF_TIME_ZONE))
     assert ["order-2" in each for each in drawings(answer)] == [True, False, False, False]
     assert ["order-1" in each for each in drawings(answer)] == [False, True, True, False]
     assert "no-store" in answer["Cache-Control"]

@@ -34,7 +34,7 @@ ASK = "Ask the carrier now"
 
 
 def clock(at: datetime | None) -> str:
-    shown = timezone.localtime(at, days.zone())
+    shown = timezone.localtime(at, days.STAFF_TIME_ZONE)
     return f"{shown:%H:%M}" if shown.date() == days.today() else f"{shown.day} {shown:%b %Y, %H:%M}"
 
 

@@ -81,15 +81,14 @@ def test_the_first_count_is_of_all_days_and_a_day_begins_at_midnight_in_paris(
         assert len(staff.get(link).context["cl"].queryset) == labels
 
 
-def test_days_of_another_time_zone_are_counted_from_the_start(
-    shop: Shop, settings: Any, monkeypatch: pytest.MonkeyPatch
+def test_days_that_an_earlier_version_counted_in_another_time_zone_are_counted_from_the_start(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("labels.figures.counting.clock.now", lambda: datetime(2026, 3, 3, tzinfo=UTC))
-    settings.STAFF_TIME_ZONE = "UTC"
     LabelFactory(shop=shop, created_at=datetime(2026, 3, 1, 23, 30, tzinfo=UTC))
     recount()
-    assert LabelFigure.objects.get().day == date(2026, 3, 1)
-    settings.STAFF_TIME_ZONE = "Europe/Paris"
+    LabelFigure.objects.update(day=date(2026, 3, 1))
+    Recount.objects.update(time_zone="UTC")
     assert figures.counted_at(figures.LABELS) is None
     recount()
     assert LabelFigure.objects.get().day == date(2026, 3, 2)
