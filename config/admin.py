@@ -1,7 +1,7 @@
 """Staff accounts and groups, in the look of the other pages."""
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from allauth.account.admin import EmailAddress
 from allauth.account.decorators import secure_admin_login
@@ -27,11 +27,7 @@ from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.base import ModelAdmin
 from shops.staff.display_texts import column
-
-if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
-    from django.contrib.auth.forms import UserChangeForm
-else:
-    from unfold.forms import UserChangeForm
+from shops.staff.unfold_classes import UserChangeForm
 
 STYLES: dict[str, Any] = {"all": ["shops/admin.css", "staff/admin.css"]}
 

@@ -22,7 +22,7 @@ from shops.staff.base import CappedList, LargeTableAdmin
 from shops.staff.display_texts import NOTHING, badge, column
 from shops.staff.exports import read_columns
 from shops.staff.filters import CarrierFilter
-from shops.staff.pages import address_of, page_of
+from shops.staff.pages import address_of, link_to, page_of
 from shops.staff.unfold_classes import AutocompleteSelectFilter
 
 MAX_LABELS = 500
@@ -145,8 +145,8 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
     @admin.display(description=gettext_lazy("parcels"))
     def parcels(self, slip: DepositSlip) -> str:
         """List the parcels' numbers, and link to the labels."""
-        labels = [(address_of("labels.shippinglabel", label_id), label_id) for label_id in slip.label_ids]
-        links = format_html_join(" ", '<a class="shop-link" href="{}">{}</a>', labels)
+        labels = ((link_to(address_of("labels.shippinglabel", label_id), label_id),) for label_id in slip.label_ids)
+        links = format_html_join(" ", "{}", labels)
         return format_html("<p>{}</p><p>{} {}</p>", ", ".join(slip.tracking_numbers), gettext("Labels:"), links)
 
     class Media:

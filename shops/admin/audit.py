@@ -11,7 +11,6 @@ from django.template.loader import render_to_string
 from django.urls import NoReverseMatch
 from django.utils.translation import gettext_lazy
 
-from shops.admin.tokens import admin_link
 from shops.db.words import word
 from shops.staff.audit.entry_texts import facts, kind
 from shops.staff.audit.models import Action, AuditEntry, Channel
@@ -20,7 +19,7 @@ from shops.staff.base import LargeTableAdmin
 from shops.staff.display_texts import NOTHING, column
 from shops.staff.exports import read_columns
 from shops.staff.filters import ColumnFilter, MultiChoiceFilter, PeriodFilter, of
-from shops.staff.pages import address_of
+from shops.staff.pages import address_of, link_to
 from shops.staff.panels import may_view
 
 CHANNELS = {value: gettext_lazy(label) for value, label in Channel.choices}
@@ -52,7 +51,7 @@ class ObjectLink:
             page = address_of(entry.object_type, entry.object_id)
         except NoReverseMatch:
             return text
-        return admin_link(text, page) if may_view(self.request, app, name) else text
+        return link_to(page, text) if may_view(self.request, app, name) else text
 
 
 @admin.register(AuditEntry)

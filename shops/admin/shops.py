@@ -17,10 +17,11 @@ from django.utils.translation import gettext, gettext_lazy
 
 from shops.admin.kept import KeptAdmin
 from shops.admin.shop_overview import PANELS
-from shops.admin.tokens import TokenInline, admin_link
+from shops.admin.tokens import TokenInline
 from shops.contracts.addresses import AddressSerializer, SenderError, checked_sender
 from shops.models import Shop
 from shops.staff.display_texts import NOTHING, column
+from shops.staff.pages import link_to
 from shops.staff.panels import may_view
 from shops.staff.unfold_classes import TextInput
 from shops.staff.worded import fault
@@ -98,13 +99,13 @@ class Links:
 
     def __call__(self, shop: Shop) -> str:
         links = [
-            (admin_link(str(text), reverse(f"admin:{app}_{model}_changelist", query={"shop__id__exact": shop.id})),)
+            (link_to(reverse(f"admin:{app}_{model}_changelist", query={"shop__id__exact": shop.id}), text),)
             for text, app, model in self.lists
             if self.user.has_perm(f"{app}.view_{model}")
         ]
         if self.user.has_perm("shops.add_accesstoken"):
             page = reverse("admin:shops_accesstoken_add", query={"shop": shop.id})
-            links.append((admin_link(gettext("new token"), page),))
+            links.append((link_to(page, gettext("new token")),))
         return format_html("<span>{}</span>", format_html_join(" ", "{}", links) or NOTHING)
 
 

@@ -11,7 +11,6 @@ from django.db.models import Case, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
-from django.utils.html import format_html
 from django.utils.text import format_lazy
 from django.utils.translation import gettext, gettext_lazy
 
@@ -24,7 +23,7 @@ from shops.staff.display_texts import badge, column
 from shops.staff.exports import read_columns
 from shops.staff.filters import OptionFilter, of
 from shops.staff.masking import may_see
-from shops.staff.pages import page_of
+from shops.staff.pages import link_to, page_of
 from shops.staff.unfold_classes import AutocompleteSelectFilter, TabularInline
 
 COLOURS = {
@@ -65,10 +64,6 @@ class WithState:
     state = column(gettext_lazy("state"), lambda token: badge(token.state, COLOURS[token.state]))
 
 
-def admin_link(text: str, address: str) -> str:
-    return format_html('<a class="shop-link" href="{}">{}</a>', address, text)
-
-
 class TokenInline(ReadOnly, WithState, TabularInline[AccessToken, Shop]):
     """A shop's tokens; each links to its page."""
 
@@ -79,7 +74,7 @@ class TokenInline(ReadOnly, WithState, TabularInline[AccessToken, Shop]):
 
     @admin.display(description=gettext_lazy("id"))
     def link(self, token: AccessToken) -> str:
-        return admin_link(token.id, page_of(token))
+        return link_to(page_of(token), token.id)
 
 
 class TokenForm(forms.ModelForm[AccessToken]):

@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from django.contrib.admin.filters import RelatedFieldListFilter as AutocompleteSelectFilter
     from django.contrib.admin.widgets import AdminSplitDateTime as SplitDateTime
     from django.contrib.admin.widgets import AdminTextInputWidget as TextInput
+    from django.contrib.auth.forms import UserChangeForm
     from django.forms import PasswordInput
 else:
     from unfold.admin import ModelAdmin, TabularInline
     from unfold.contrib.filters.admin import AutocompleteSelectFilter, CheckboxFilter, DropdownFilter
+    from unfold.forms import UserChangeForm
     from unfold.widgets import UnfoldAdminPasswordWidget as PasswordInput
     from unfold.widgets import UnfoldAdminSplitDateTimeWidget as SplitDateTime
     from unfold.widgets import UnfoldAdminTextInputWidget as TextInput
@@ -26,4 +28,5 @@ __all__ = [
     "SplitDateTime",
     "TabularInline",
     "TextInput",
+    "UserChangeForm",
 ]
