@@ -18,7 +18,7 @@ from django.urls import resolve, reverse
 from django.utils.functional import SimpleLazyObject
 
 from config.api import bodies, request_record
-from config.api.errors import error_response
+from config.api.errors import error_response, route
 from config.api.policies import ADMIN, ADMIN_POLICY, check_host, is_served
 from shops.api.errors.exceptions import ApiError
 from shops.api.errors.plain import HOST_UNKNOWN, HTTPS_REQUIRED, PATH_UNKNOWN
@@ -53,7 +53,7 @@ class RequestMiddleware:
         if bodies.is_unread(request):
             response.headers["Connection"] = "close"
         request_record.record(
-            route=request.resolver_match.view_name if request.resolver_match else None,
+            route=route(request),
             method=request.method if request.method in METHODS else "other",
             status=response.status_code,
             shop_id=getattr(request, "shop_id", None),
@@ -129,7 +129,7 @@ class Forms:
         """Read a form that its view wants; one of a stranger is answered unread, as the admin itself would."""
         if request.method != "POST":
             return None
-        is_public = request.resolver_match is not None and request.resolver_match.view_name in PUBLIC_FORMS
+        is_public = route(request) in PUBLIC_FORMS
         if not is_public and not request.user.is_staff:
             return redirect_to_login(request.get_full_path(), reverse("admin:login"))
         # Large forms hold PDFs, and are for staff only; the user is looked up only for one.

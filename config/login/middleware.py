@@ -8,6 +8,7 @@ from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
+from config.api.errors import route
 from config.login import factors
 from config.login.devices import remember
 from config.login.limits import count_sender
@@ -73,5 +74,4 @@ def ask_for_factor(request: HttpRequest) -> HttpResponse | None:
     if factors.has_factor(request.user):  # it was set up in another session: this one knows the password only
         logout(request)
         return redirect("account_login")
-    view_name = request.resolver_match.view_name if request.resolver_match else ""
-    return None if view_name in SET_UP else redirect("mfa_index")
+    return None if route(request) in SET_UP else redirect("mfa_index")
