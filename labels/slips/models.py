@@ -19,8 +19,6 @@ def new_slip_id() -> str:
 
 
 class DepositSlipQuerySet(ForShop):
-    """Ways to find deposit slips."""
-
     def listing(self, *label_ids: str) -> Self:
         """Find the slips that list any of these labels."""
         return self.listing_any_of("label_ids", label_ids)

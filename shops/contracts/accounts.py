@@ -32,8 +32,6 @@ def new_account_id() -> str:
 
 
 class CarrierAccountQuerySet(ForShop):
-    """Ways to find accounts."""
-
     def of(self, contract: CarrierContract) -> Self:
         return self.for_shop(contract.shop_id).filter(carrier_code=contract.carrier_code)
 

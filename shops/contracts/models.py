@@ -25,8 +25,6 @@ def new_contract_id() -> str:
 
 
 class CarrierContractQuerySet(ForShop):
-    """Ways to find contracts."""
-
     def refused(self) -> Self:
         """Contracts whose credentials the carrier's tracking service refuses, and which have not changed since."""
         return self.filter(tracking_refused_at__gte=F("updated_at"))

@@ -34,8 +34,6 @@ def new_message_id() -> str:
 
 
 class WebhookEndpointQuerySet(ForShop):
-    """Ways to find endpoints."""
-
     def not_revoked(self) -> Self:
         """Endpoints that events are kept for; a paused or disabled one gets them when it is active again."""
         return self.filter(revoked_at=None)
@@ -197,8 +195,6 @@ class DeliveryState(models.TextChoices):
 
 
 class WebhookDeliveryQuerySet(ForShop):
-    """Ways to find deliveries."""
-
     def queued(self) -> Self:
         return self.filter(state=DeliveryState.QUEUED)
 
