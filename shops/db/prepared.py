@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
@@ -93,3 +93,19 @@ def planned_for_values() -> Iterator[None]:
         yield
     finally:
         held.prepare_threshold = usual
+
+
+@contextmanager
+def in_index_order() -> Iterator[None]:
+    """Let PostgreSQL read rows in an index's order in a block, and sort as few as it can.
+
+    After a vacuum of an empty queue it takes each of the queue's indexes for empty until its table is analyzed. Then it
+    would read all of the smallest one, and sort what it finds.
+    """
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with transaction.atomic(savepoint=False):
+        send("SELECT set_config('enable_sort', 'off', true)")
+        yield
+        send("SELECT set_config('enable_sort', 'on', true)")

@@ -13,17 +13,18 @@ from typing import Any
 
 import orjson
 from django.db import transaction
-from django.db.models import Case, Count, Exists, F, OuterRef, Subquery, Value, When
+from django.db.models import Case, Count, F, OuterRef, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce, Greatest
 
 from carriers.http.connections import Deadline
 from shops.db import clock
 from shops.db.due import FirstIds, is_due, share_out
+from shops.db.prepared import in_index_order
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from shops.webhooks.retries import compressed
 
 DEADLINE_S = 15.0
-queued = WebhookDelivery.objects.queued
+queued, not_over = WebhookDelivery.objects.queued, WebhookDelivery.objects.not_over
 # Later than any attempt can end and be written down.
 LEASE = timedelta(seconds=2 * DEADLINE_S)
 # Attempts at the same time, counted by leases, so over all processes. An endpoint that is new may be slow.
@@ -64,7 +65,7 @@ class Load:
     """Attempts under way in all processes, by endpoint and by shop."""
 
     def __init__(self) -> None:
-        leased: Any = queued().filter(leased_until__gt=clock.Now()).order_by()
+        leased: Any = WebhookDelivery.objects.filter(leased_until__gt=clock.Now()).order_by()
         leased = leased.values_list("endpoint", "shop", "endpoint__is_slow", "endpoint__failing_since")
         self.of_endpoint: dict[str, int] = {}
         self.of_shop: Counter[str] = Counter()
@@ -95,7 +96,7 @@ def claim(limit: int, slow_limit: int | None = None) -> list[Claim]:
         endpoints = lock(waiting, now, LOOKED_AT * math.ceil(limit / len(waiting)))
         claims = shared_out(endpoints, first_rows(endpoints, now), limit, slow_limit, now)
         ids = [each.delivery.id for each in claims]
-        queued().filter(id__in=ids).update(leased_until=now + LEASE)
+        not_over().filter(id__in=ids).update(leased_until=now + LEASE)
         is_forgotten = When(served_at__lt=now - compressed(FORGOTTEN_AFTER), then=None)
         WebhookEndpoint.objects.filter(id__in=[each.id for each in endpoints]).update(
             served_at=now, failing_since=Case(is_forgotten, default=F("failing_since"))
@@ -105,16 +106,23 @@ def claim(limit: int, slow_limit: int | None = None) -> list[Claim]:
 
 def waiting_endpoints(limit: int, *, has_slow: bool) -> list[str]:
     """Find the endpoints that have something due, and room for it; the one that waits longest first."""
-    due = queued().filter(is_due(clock.Now()), endpoint=OuterRef("pk"))
+    due = Subquery(due_of_endpoint(clock.Now()).values("due_at")[:1])
     load = Load()
     full_shops = [shop_id for shop_id, count in load.of_shop.items() if count >= MAX_FOR_SHOP]
-    waiting = WebhookEndpoint.objects.active().filter(Exists(due))
+    waiting = WebhookEndpoint.objects.active().alias(due=due).exclude(due=None)
     slow_shops = [shop_id for shop_id, count in load.slow_of_shop.items() if count >= MAX_SLOW_FOR_SHOP]
     waiting = waiting.exclude(id__in=load.full_endpoints).exclude(shop__in=full_shops)
     waiting = waiting.exclude(is_slow=True, shop__in=slow_shops)
     if not has_slow:
         waiting = waiting.exclude(is_slow=True)
-    return list(waiting.order_by(F("served_at").asc(nulls_first=True), "id").values_list("id", flat=True)[:limit])
+    first = waiting.order_by(F("served_at").asc(nulls_first=True), "id").values_list("id", flat=True)[:limit]
+    with in_index_order():
+        return list(first)
+
+
+def due_of_endpoint(now: datetime | clock.Now) -> QuerySet[WebhookDelivery]:
+    """Return a query for what is due of the endpoint of an outer one, in turn."""
+    return queued().filter(is_due(now), endpoint=OuterRef("pk")).order_by("due_at", "id")
 
 
 def lock(ids: Sequence[str], now: datetime, looked_at: int) -> list[WebhookEndpoint]:
@@ -123,17 +131,17 @@ def lock(ids: Sequence[str], now: datetime, looked_at: int) -> list[WebhookEndpo
     Their shops stay unlocked: a shop that buys or imports would have no webhooks meanwhile. So processes that claim at
     the same moment may exceed a shop's share for once.
     """
-    due = queued().filter(is_due(now), endpoint=OuterRef("pk")).order_by("due_at", "id")
     endpoints = WebhookEndpoint.objects.active().filter(id__in=ids)
-    endpoints = endpoints.annotate(due=FirstIds(due, looked_at))
-    locked = endpoints.select_for_update(of=("self",), skip_locked=True, no_key=True)
+    endpoints = endpoints.annotate(due=FirstIds(due_of_endpoint(now), looked_at))
+    with in_index_order():
+        locked = list(endpoints.select_for_update(of=("self",), skip_locked=True, no_key=True))
     return sorted(locked, key=lambda endpoint: ids.index(endpoint.id))
 
 
 def first_rows(endpoints: Iterable[Any], now: datetime) -> dict[str, list[WebhookDelivery]]:
     """Return the endpoints' due rows that are the first of their subject; defer the others that are met."""
-    first = queued().filter(endpoint=OuterRef("endpoint"), subject=OuterRef("subject")).order_by("id")
-    due = queued().filter(is_due(now), id__in=[row for each in endpoints for row in each.due or ()])
+    first = not_over().filter(endpoint=OuterRef("endpoint"), subject=OuterRef("subject")).order_by("id")
+    due = not_over().filter(is_due(now), id__in=[row for each in endpoints for row in each.due or ()])
     due = due.annotate(first=Subquery(first.values("id")[:1])).order_by("due_at", "id")
     found: dict[str, list[WebhookDelivery]] = defaultdict(list)
     behind = []
@@ -147,7 +155,7 @@ def first_rows(endpoints: Iterable[Any], now: datetime) -> dict[str, list[Webhoo
         # latest, because it has to wait for the row.
         its_turn = Greatest("due_at", Coalesce("leased_until", "due_at"))
         put_off = Subquery(first.values(at=its_turn)[:1])
-        queued().filter(id__in=behind).update(due_at=Coalesce(put_off, Value(now)))
+        not_over().filter(id__in=behind).update(due_at=Coalesce(put_off, Value(now)))
     return found
 
 

@@ -22,7 +22,7 @@ from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoin
 from shops.webhooks.retries import compressed, pause_after
 from shops.webhooks.sending import GONE, Outcome, send
 
-queued = WebhookDelivery.objects.queued
+not_over = WebhookDelivery.objects.not_over
 # Deliveries in progress, each a thread that waits: the 32 of one shop leave as many for all others. For more there is
 # another `work`.
 CONCURRENCY = 64
@@ -99,7 +99,7 @@ def record(outcomes: Iterable[Outcome]) -> None:
         ids = [row_id for row_id, _ in by_lease]
         # In order, so that nobody deadlocks, with those that `release_next` writes to.
         concerned = [*ids, *following(ids).values_list("next", flat=True)]
-        rows = queued().filter(id__in=concerned).order_by("id").select_for_update()
+        rows = not_over().filter(id__in=concerned).order_by("id").select_for_update()
         ended = {row: by_lease[lease] for row in rows if (lease := (row.id, row.leased_until)) in by_lease}
         for row, outcome in ended.items():
             end_attempt(row, outcome, now)
@@ -132,12 +132,12 @@ def end_attempt(row: WebhookDelivery, outcome: Outcome, now: datetime) -> None:
 def release_next(outcomes: Iterable[Outcome], now: datetime) -> None:
     """Make the next row of each finished subject due: `claims` may have deferred it."""
     over = following([each.claim.delivery.id for each in outcomes]).exclude(state=DeliveryState.QUEUED)
-    queued().filter(id__in=over.values("next")).update(due_at=now)
+    not_over().filter(id__in=over.values("next")).update(due_at=now)
 
 
 def following(ids: Iterable[int]) -> Any:
     """Annotate rows with the `next` one of their endpoint and subject."""
-    behind = queued().filter(endpoint=OuterRef("endpoint"), subject=OuterRef("subject"), id__gt=OuterRef("id"))
+    behind = not_over().filter(endpoint=OuterRef("endpoint"), subject=OuterRef("subject"), id__gt=OuterRef("id"))
     rows = WebhookDelivery.objects.filter(id__in=ids).order_by()
     return rows.annotate(next=Subquery(behind.order_by("id").values("id")[:1]))
 

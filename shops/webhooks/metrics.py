@@ -1,11 +1,12 @@
 """Prometheus metrics of webhooks."""
 
-from django.db.models import Min, OuterRef, Subquery
+from django.db.models import Min, Subquery
 from prometheus_client import Histogram, Metric
 from prometheus_client.core import GaugeMetricFamily
 
 from shops.db import clock
-from shops.db.due import is_due
+from shops.db.prepared import in_index_order
+from shops.webhooks.claims import due_of_endpoint
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 
 ATTEMPT_BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20)
@@ -34,10 +35,10 @@ def oldest_due_s() -> float:
     What waits for the next attempt is not due, and a slow endpoint is served again whenever it has answered.
     """
     now = clock.now()
-    due = WebhookDelivery.objects.queued().filter(is_due(now), endpoint=OuterRef("pk"))
-    oldest = Subquery(due.order_by("due_at").values("due_at")[:1])
+    oldest = Subquery(due_of_endpoint(now).values("due_at")[:1])
     waiting = WebhookEndpoint.objects.active().annotate(oldest=oldest).exclude(oldest=None).order_by()
-    since = [max(served_at or at, at) for at, served_at in waiting.values_list("oldest", "served_at")]
+    with in_index_order():
+        since = [max(served_at or at, at) for at, served_at in waiting.values_list("oldest", "served_at")]
     return (now - min(since)).total_seconds() if since else 0.0
 
 
