@@ -91,7 +91,7 @@ def claim(limit: int, slow_limit: int | None = None) -> list[Claim]:
     slow_limit = limit if slow_limit is None else min(slow_limit, limit)
     if limit <= 0 or not (waiting := waiting_endpoints(limit, has_slow=slow_limit > 0)):
         return []
-    with transaction.atomic():
+    with transaction.atomic(), in_index_order():
         now = clock.now()
         endpoints = lock(waiting, now, LOOKED_AT * math.ceil(limit / len(waiting)))
         claims = shared_out(endpoints, first_rows(endpoints, now), limit, slow_limit, now)
@@ -133,14 +133,13 @@ def lock(ids: Sequence[str], now: datetime, looked_at: int) -> list[WebhookEndpo
     """
     endpoints = WebhookEndpoint.objects.active().filter(id__in=ids)
     endpoints = endpoints.annotate(due=FirstIds(due_of_endpoint(now), looked_at))
-    with in_index_order():
-        locked = list(endpoints.select_for_update(of=("self",), skip_locked=True, no_key=True))
+    locked = endpoints.select_for_update(of=("self",), skip_locked=True, no_key=True)
     return sorted(locked, key=lambda endpoint: ids.index(endpoint.id))
 
 
 def first_rows(endpoints: Iterable[Any], now: datetime) -> dict[str, list[WebhookDelivery]]:
     """Return the endpoints' due rows that are the first of their subject; defer the others that are met."""
-    first = not_over().filter(endpoint=OuterRef("endpoint"), subject=OuterRef("subject")).order_by("id")
+    first = queued().filter(endpoint=OuterRef("endpoint"), subject=OuterRef("subject")).order_by("id")
     due = not_over().filter(is_due(now), id__in=[row for each in endpoints for row in each.due or ()])
     due = due.annotate(first=Subquery(first.values("id")[:1])).order_by("due_at", "id")
     found: dict[str, list[WebhookDelivery]] = defaultdict(list)

@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from django.db.models import OuterRef, Subquery
 
 from shops.db import bulk, clock
+from shops.db.prepared import in_index_order
 from shops.db.replicas import UNREACHABLE
 from shops.webhooks import endpoints
 from shops.webhooks.claims import Claim, claim
@@ -22,7 +23,7 @@ from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoin
 from shops.webhooks.retries import compressed, pause_after
 from shops.webhooks.sending import GONE, Outcome, send
 
-not_over = WebhookDelivery.objects.not_over
+queued, not_over = WebhookDelivery.objects.queued, WebhookDelivery.objects.not_over
 # Deliveries in progress, each a thread that waits: the 32 of one shop leave as many for all others. For more there is
 # another `work`.
 CONCURRENCY = 64
@@ -98,7 +99,8 @@ def record(outcomes: Iterable[Outcome]) -> None:
         now = clock.now()
         ids = [row_id for row_id, _ in by_lease]
         # In order, so that nobody deadlocks, with those that `release_next` writes to.
-        concerned = [*ids, *following(ids).values_list("next", flat=True)]
+        with in_index_order():
+            concerned = [*ids, *following(ids).values_list("next", flat=True)]
         rows = not_over().filter(id__in=concerned).order_by("id").select_for_update()
         ended = {row: by_lease[lease] for row in rows if (lease := (row.id, row.leased_until)) in by_lease}
         for row, outcome in ended.items():
@@ -132,12 +134,13 @@ def end_attempt(row: WebhookDelivery, outcome: Outcome, now: datetime) -> None:
 def release_next(outcomes: Iterable[Outcome], now: datetime) -> None:
     """Make the next row of each finished subject due: `claims` may have deferred it."""
     over = following([each.claim.delivery.id for each in outcomes]).exclude(state=DeliveryState.QUEUED)
-    not_over().filter(id__in=over.values("next")).update(due_at=now)
+    with in_index_order():
+        not_over().filter(id__in=over.values("next")).update(due_at=now)
 
 
 def following(ids: Iterable[int]) -> Any:
     """Annotate rows with the `next` one of their endpoint and subject."""
-    behind = not_over().filter(endpoint=OuterRef("endpoint"), subject=OuterRef("subject"), id__gt=OuterRef("id"))
+    behind = queued().filter(endpoint=OuterRef("endpoint"), subject=OuterRef("subject"), id__gt=OuterRef("id"))
     rows = WebhookDelivery.objects.filter(id__in=ids).order_by()
     return rows.annotate(next=Subquery(behind.order_by("id").values("id")[:1]))
 

@@ -204,7 +204,7 @@ class WebhookDeliveryQuerySet(ForShop):
         return self.filter(state=QUEUED)
 
     def not_over(self) -> Self:
-        """The same for those that a key or subject finds: in words that match no index of the queue.
+        """The same for those that their keys find: in words that match no index of the queue.
 
         Vacuumed while it was empty, these count as empty until their table is analyzed, even if they hold 100,000 rows.
         """

@@ -65,6 +65,7 @@ def test_what_comes_after_a_vacuum_of_the_empty_queue_is_not_read_as_a_whole(sho
         deliver_some()
     shown = plans(asked["sql"] for asked in captured)
     assert "delivery_due" in shown
+    assert "delivery_subject" in shown
     assert "delivery_oldest" not in shown, shown
 
 
