@@ -63,7 +63,9 @@ class Handler(WSGIHandler):
 
 
 class BodyReadLimit(ConcurrencyLimit):
-    """Caps the bodies that a process reads at the same time; there is no cap before `limit` is called.
+    """Caps the bodies that a process reads, and the large files that it sends, at the same time.
+
+    There is no cap before `limit` is called.
 
     Granian waits for a body's bytes without a timeout, and the thread that reads them waits with it: answered earlier,
     it waits all the same when it lets go of the body. The cap leaves threads for other requests, however many bodies

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -11,11 +12,12 @@ from django.contrib.auth import get_user
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import BadRequest, DisallowedHost
 from django.core.handlers.exception import convert_exception_to_response
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, QueryDict
 from django.middleware.security import SecurityMiddleware
 from django.template.response import SimpleTemplateResponse
 from django.urls import resolve, reverse
 from django.utils.functional import SimpleLazyObject
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from config.api import bodies, request_record
 from config.api.errors import error_response, route
@@ -26,6 +28,7 @@ from shops.api.paths import PREFIXES
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
+PIECE_BYTES = 256 * 1024  # of a static file: granian takes two before it waits for the client
 # Names of views that read a form of anyone.
 PUBLIC_FORMS = frozenset(
     "admin:login account_login sign_on account_set_password mfa_authenticate account_logout set_language".split()
@@ -92,6 +95,25 @@ def call_view(request: HttpRequest) -> HttpResponse:
     return response.render() if isinstance(response, SimpleTemplateResponse) else response
 
 
+class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # it has no types
+    """Serves static files in pieces that hold up no thread; a larger one takes a place of a body until it is sent."""
+
+    @staticmethod
+    def serve(static_file: Any, request: HttpRequest) -> HttpResponse | FileResponse:
+        response: FileResponse = WhiteNoiseMiddleware.serve(static_file, request)
+        response.block_size = PIECE_BYTES
+        if int(response.headers.get("Content-Length", 0)) > 2 * PIECE_BYTES:
+            place = ExitStack()
+            try:
+                place.enter_context(bodies.body_reads.hold("static files"))
+            except ApiError as error:
+                response.close()
+                return plain_response(error)
+            # Called when the file is sent, or its client is gone.
+            response._resource_closers.append(place.close)  # type: ignore[attr-defined]  # noqa: SLF001
+        return response
+
+
 class Pages:
     """Answers public pages; the middleware after it is the admin's: nothing else has a session or a form.
 
@@ -138,12 +160,16 @@ class Forms:
         try:
             bodies.receive_form(request, limit_bytes=limit_bytes, is_public=is_public)
         except ApiError as error:
-            return HttpResponse(str(error.detail), "text/plain", error.status_code, headers=error.headers)
+            return plain_response(error)
         # A form may come long after its head: whoever sent it may be shut out by now.
         request.session = type(request.session)(request.session.session_key)
         request.user = SimpleLazyObject(partial(get_user, request))  # type: ignore[assignment]  # as Django does
         refuse_nul(*words(request.POST))
         return None
+
+
+def plain_response(error: ApiError) -> HttpResponse:
+    return HttpResponse(str(error.detail), "text/plain", error.status_code, headers=error.headers)
 
 
 def refuse_nul(*texts: str) -> None:

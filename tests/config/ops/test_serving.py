@@ -4,12 +4,13 @@ import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ from tests.support.http import ask, metrics
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.processes import ROOT, Server, served
 from tests.support.waiting import WAIT_TIMEOUT_S, until
+from tests.support.windows import fresh_caller
 
 pytestmark = pytest.mark.real_services
 
@@ -172,6 +174,49 @@ def test_staff_upload_a_pdf_of_several_megabytes(transactional_db: None, tmp_pat
         assert ask(server.port, "POST", f"/admin/labels/shippinglabel/{label.id}/adopt/", headers, form)[0] == 302
     label.refresh_from_db()
     assert label.state == LabelState.GENERATED
+
+
+# --- Clients that do not read ---
+
+LARGE_FILE = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"
+USUAL_FILE = "/static/unfold/css/styles.css"
+
+
+@contextmanager
+def unread(port: int, path: str) -> Iterator[None]:
+    """Ask for a file so often that the kernel has no room for all answers, and read none."""
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        connection.settimeout(WAIT_TIMEOUT_S)
+        connection.connect(("127.0.0.1", port))
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode() * 100)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # nothing stays behind
+        yield
+
+
+def large_file(port: int, status: int) -> list[tuple[dict[str, str], bytes]]:
+    """Ask for it once; return the headers and the content, if the answer has this status."""
+    found, headers, content = ask(port, "GET", LARGE_FILE)
+    return [(headers, content)] if found == status else []
+
+
+def test_clients_that_do_not_read_a_file_leave_threads_for_other_requests(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    caller = fresh_caller()
+    number = import_parcel(caller.shop)["trackingId"]
+    bearer = [("Authorization", f"Bearer {caller.token}")]
+    with served(tmp_path / "log", threads=5) as server, ExitStack() as clients:
+        for path in [LARGE_FILE, USUAL_FILE] * 6:
+            clients.enter_context(unread(server.port, path))
+        ((headers, content),) = until(lambda: large_file(server.port, 503))  # all places for large files are taken
+        assert (headers["retry-after"], headers["content-type"]) == ("1", "text/plain")
+        assert content.decode() == PLAIN_ERRORS["too_busy"].message
+        for path in (PARCELS + number, f"{SHIPMENTS}?limit=1", "/livez", USUAL_FILE):
+            assert ask(server.port, "GET", path, bearer)[0] == 200, path
+        clients.close()
+        ((headers, content),) = until(lambda: large_file(server.port, 200))  # so their places were released
+        assert headers["content-length"] == str(len(content))
 
 
 # --- Staying ---
