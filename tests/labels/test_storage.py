@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import repeat
 from pathlib import Path
@@ -238,6 +239,15 @@ def test_a_bucket_that_can_not_be_asked_keeps_the_label_for_later(
     settings.STORAGES = settings.STORAGES | {"labels": labels | {"OPTIONS": options}}
     assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
     assert row().state == LabelState.RECEIVED
+
+
+def test_all_threads_ask_a_bucket_by_one_client(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_in(settings, Bucket("http://127.0.0.1:9", "labels").environment, monkeypatch)
+    bucket: Any = storages["labels"]
+    client = bucket.connection.meta.client
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lambda: bucket.connection.meta.client).result() is client
+    assert client.meta.config.max_pool_connections == settings.SERVE_THREADS
 
 
 @pytest.mark.real_services
