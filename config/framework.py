@@ -81,6 +81,7 @@ TIME_ZONE = "UTC"
 FORMAT_MODULE_PATH = ["config.formats"]
 STATIC_URL = "/static/"
 WHITENOISE_MAX_AGE = 60  # seconds, as for the pages that use them: file names do not change with a version
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # pages are served under the same name as their files
 WHITENOISE_USE_FINDERS = True  # serves the packages' files in place, without collectstatic
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

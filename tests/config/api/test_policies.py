@@ -87,6 +87,13 @@ def test_no_template_has_an_inline_script_or_event_handler() -> None:
         assert not re.search(r"<script(?![^>]*\b(src=|type=.application/json))|\son[a-z]+=|javascript:", text), path
 
 
+@in_one_test("path", [SEARCH, "/docs", "/openapi.json", "/admin/account/login/", "/static/docs/docs.css"])
+def test_no_answer_is_for_scripts_of_another_site(path: str, nobody: Nobody, db: None) -> None:
+    response = nobody.get(path, headers={"Origin": "https://example.com"})
+    response.close()  # a file
+    assert not [name for name in response.headers if name.startswith("Access-Control-")]
+
+
 @in_one_test("path", [SEARCH, "/docs", "/admin/login/"])
 @in_one_test("port", ["8443", "1", "443443", "08000"])
 def test_a_foreign_port_is_refused(path: str, port: str, nobody: Nobody, db: None) -> None:
