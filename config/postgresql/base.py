@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
-from django.db import models
+from django.db import models, transaction
 from django.db.backends.postgresql import base
 from django.db.backends.postgresql.psycopg_any import IsolationLevel
 from django.db.backends.postgresql.schema import DatabaseSchemaEditor
@@ -45,12 +45,25 @@ ALONG_INDEXES = (
 class SchemaEditor(DatabaseSchemaEditor):
     """Gives up where a table stays locked; LIKE needs no second index of a column in code point order."""
 
+    has_begun = False
+
     def __enter__(self) -> Self:
         super().__enter__()
         if self.atomic_migration and not self.collect_sql:
             with self.connection.cursor() as cursor:
                 cursor.execute(LIMIT_LOCK_WAIT)
         return self
+
+    def execute(self, sql: Any, params: Any = ()) -> None:
+        """Limit the first wait of a migration without a transaction too; after a later one it could not be repeated."""
+        is_first, self.has_begun = not (self.atomic_migration or self.collect_sql or self.has_begun), True
+        if not is_first or not str(sql).startswith("ALTER TABLE") or "VALIDATE CONSTRAINT" in str(sql):
+            super().execute(sql, params)
+            return
+        with transaction.atomic(self.connection.alias):
+            with self.connection.cursor() as cursor:
+                cursor.execute(LIMIT_LOCK_WAIT)
+            super().execute(sql, params)
 
     def _create_like_index_sql(self, model: type[models.Model], field: "models.Field[Any, Any]") -> Any:
         return None if isinstance(field, ByCodePoint) else super()._create_like_index_sql(model, field)  # type: ignore[misc]  # the types leave it out
