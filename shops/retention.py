@@ -44,6 +44,6 @@ def remove_events(*, is_dry_run: bool, **run: Any) -> int:
     """
     if not is_dry_run:
         end_deliveries()
-        forget_transactions()
+        forget_transactions(WebhookEvent.objects.all())
     idle = WebhookEvent.objects.exclude(deliveries__leased_until__gt=clock.Now()).order_by("created_at")
     return remove(lambda before: idle.filter(created_at__lt=before), is_dry_run=is_dry_run, **run)

@@ -61,14 +61,14 @@ def last_of(rows: WebhookEventQuerySet) -> WebhookEvent | None:
     readable = rows.filter(is_readable).annotate(first_to_come=FirstToCome())
     found: Any = readable.order_by("-transaction_id", "-id").first()
     if found and 0 < found.first_to_come <= found.transaction_id:
-        forget_transactions()
+        forget_transactions(rows)
         return last_of(rows)
     return cast("WebhookEvent | None", found)
 
 
-def forget_transactions() -> None:
+def forget_transactions(rows: WebhookEventQuerySet) -> None:
     """Put the events of a restored database before all others; their own order is that of their rows."""
-    WebhookEvent.objects.filter(transaction_id__gte=FirstToCome()).update(transaction_id=0)
+    rows.filter(transaction_id__gte=FirstToCome()).update(transaction_id=0)
 
 
 def end(last: WebhookEvent | None) -> Place:

@@ -230,3 +230,14 @@ def test_a_database_restored_elsewhere_tells_its_old_events_first(own: Caller) -
     tell_label(own.shop.id, "new")
     assert subjects(ask(own)) == ["old", "new"]
     assert subjects(ask(own, after=place)) == ["new"]
+
+
+@pytest.mark.real_services
+def test_a_shop_that_asks_after_that_puts_its_own_events_right_and_no_others(own: Caller, other: Caller) -> None:
+    for caller in (own, other):
+        tell_label(caller.shop.id, "old")
+    WebhookEvent.objects.update(transaction_id=2**50)
+    assert subjects(ask(own)) == ["old"]
+    found = dict(WebhookEvent.objects.values_list("shop", "transaction_id"))
+    assert found == {own.shop.id: 0, other.shop.id: 2**50}
+    assert subjects(ask(other)) == ["old"]
