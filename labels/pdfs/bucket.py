@@ -5,17 +5,16 @@ its connections become those that the carriers are asked over, which end with th
 """
 
 import errno
+import mimetypes
 from collections.abc import Iterator
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from boto3.s3.transfer import TransferConfig
 from botocore.awsrequest import AWSHTTPConnection, AWSHTTPConnectionPool, AWSHTTPSConnection, AWSHTTPSConnectionPool
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from django.conf import settings
-from django.core.files.base import ContentFile
 from storages.backends.s3 import S3Storage
 
 from carriers.http.connections import (
@@ -33,10 +32,8 @@ class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
     """A private bucket, whose objects are reached by URLs signed with signature version 4 only."""
 
     failures = (OSError, BotoCoreError, ClientError, ValueError)  # the last is botocore's, of what it can't use
-    transfer_config = TransferConfig(use_threads=False)  # a label is one small request
     querystring_auth, querystring_expire = True, URL_LIFETIME_S
     default_acl = None  # the bucket's own rule: private
-    file_overwrite = True  # reconciliation writes a label's PDF again
 
     def __init__(self, **options: Any) -> None:
         self.client_config = Config(
@@ -65,8 +62,9 @@ class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
         self.connection.meta.client.head_bucket(Bucket=self.bucket_name)
 
     def write(self, name: str, content: bytes) -> None:
-        """Store an object, in place of an earlier one of its name."""
-        self.save(name, ContentFile(content))
+        """Store an object, in place of an earlier one of its name; the library's transfers are for large files."""
+        kind = mimetypes.guess_type(name)[0] or self.default_content_type
+        self.connection.meta.client.put_object(Bucket=self.bucket_name, Key=name, Body=content, ContentType=kind)
 
     add = write
 

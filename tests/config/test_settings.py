@@ -444,7 +444,7 @@ def test_a_bucket_is_private_signed_with_version_4_and_bounded_in_time(monkeypat
     config: Any = bucket.client_config
     assert config.signature_version == "s3v4"
     assert (bucket.querystring_auth, bucket.querystring_expire) == (True, 900)
-    assert (bucket.default_acl, bucket.file_overwrite) == (None, True)
+    assert bucket.default_acl is None
     assert config.retries["total_max_attempts"] * (config.connect_timeout + config.read_timeout) <= 15
     assert (config.request_checksum_calculation, config.response_checksum_validation) == ("when_required",) * 2
 
