@@ -50,8 +50,7 @@ class SchemaEditor(DatabaseSchemaEditor):
     def __enter__(self) -> Self:
         super().__enter__()
         if self.atomic_migration and not self.collect_sql:
-            with self.connection.cursor() as cursor:
-                cursor.execute(LIMIT_LOCK_WAIT)
+            super().execute(LIMIT_LOCK_WAIT, None)
         return self
 
     def execute(self, sql: Any, params: Any = ()) -> None:
@@ -61,8 +60,7 @@ class SchemaEditor(DatabaseSchemaEditor):
             super().execute(sql, params)
             return
         with transaction.atomic(self.connection.alias):
-            with self.connection.cursor() as cursor:
-                cursor.execute(LIMIT_LOCK_WAIT)
+            super().execute(LIMIT_LOCK_WAIT, None)
             super().execute(sql, params)
 
     def _create_like_index_sql(self, model: type[models.Model], field: "models.Field[Any, Any]") -> Any:

@@ -18,12 +18,14 @@ NAME.set_attributes_from_name("another")
 def test_it_gives_up_and_changes_nothing(monkeypatch: pytest.MonkeyPatch, *, is_atomic: bool) -> None:
     monkeypatch.setattr(base, "LIMIT_LOCK_WAIT", base.LIMIT_LOCK_WAIT.replace("'5s'", "'300ms'"))
     execute("SET statement_timeout = '5s'")  # without a limit it would wait for ever
-    with psycopg.connect(environment()["DATABASE_URL"]) as reader:
-        reader.execute("SELECT * FROM shops_shop")
-        editor = connection.schema_editor(atomic=is_atomic)
-        with pytest.raises(OperationalError, match="lock timeout"), editor as opened:
-            opened.add_field(Shop, NAME)
-    execute("RESET statement_timeout")
+    try:
+        with psycopg.connect(environment()["DATABASE_URL"]) as reader:
+            reader.execute("SELECT * FROM shops_shop")
+            editor = connection.schema_editor(atomic=is_atomic)
+            with pytest.raises(OperationalError, match="lock timeout"), editor as opened:
+                opened.add_field(Shop, NAME)
+    finally:
+        execute("RESET statement_timeout")
     with connection.cursor() as cursor:
         columns = [column.name for column in connection.introspection.get_table_description(cursor, "shops_shop")]
     assert "another" not in columns
