@@ -220,6 +220,19 @@ def test_prometheus_reads_the_rules_and_every_panels_query(tmp_path: Path) -> No
     assert parsed([found[0] + ")"], tmp_path).returncode != 0
 
 
+def test_a_figure_of_an_hour_without_requests_is_no_number_that_looks_bad(tmp_path: Path) -> None:
+    stats = [panel for panel in BOARDS["service"]["panels"] if panel["type"] == "stat"]
+    figures = [target["expr"] for panel in stats for target in panel["targets"]]
+    of = 'http_request_duration_seconds_%s{method="%s",route="%s",status="200",le="0.05"}'
+    requests = (("count", "GET", "parcel"), ("bucket", "GET", "parcel"), ("count", "POST", "labels"))
+    quiet = [{"series": of % each, "values": "7+0x120"} for each in requests]
+    nan = [{"expr": f"({each}) unless ({each}) == ({each})", "eval_time": "1h", "exp_samples": []} for each in figures]
+    drill = {"interval": "30s", "input_series": quiet, "promql_expr_test": nan}
+    drills = {"rule_files": [str(DEPLOY / "prometheus/rules.yaml")], "evaluation_interval": "30s", "tests": [drill]}
+    (tmp_path / "quiet.yaml").write_text(yaml.safe_dump(drills))
+    assert_passes(promtool("test", "rules", str(tmp_path / "quiet.yaml")))
+
+
 def test_the_shops_queries_are_promql_around_filters_of_the_access_logs_fields(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, client: Any
 ) -> None:
