@@ -58,6 +58,7 @@ FAST_PATH_ANSWERS = Counter("fast_path_answers_total", "Look-ups and searches th
 FAST_PATH_FAILURES = Counter(
     "fast_path_failures_total", "Look-ups and searches that the fast path failed at and Django answered.", ["route"]
 )
+TASK_FAILURES = Counter("work_task_failures_total", "Runs of the tasks of `work` that failed.", ["task"])
 
 
 @cache

@@ -110,7 +110,7 @@ def work(stop: Event, tasks: tuple[Task, ...] = TASKS) -> None:
 
 def run_until(task: Task, stop: Event) -> None:
     """Run a task whenever it is due. What it raises is logged; then it waits longer and longer."""
-    back_off_s = FIRST_BACK_OFF_S
+    back_off_s, failures = FIRST_BACK_OFF_S, metrics.TASK_FAILURES.labels(task.name)
     while not stop.is_set():
         try:
             wait_s = run_if_due(task, stop)
@@ -121,6 +121,7 @@ def run_until(task: Task, stop: Event) -> None:
                 logger.warning("task waits for the database", extra={"task": task.name, "reason": reason(error)})
             else:
                 logger.exception("task failed", extra={"task": task.name})
+                failures.inc()
             wait_s, back_off_s = back_off_s, min(2 * back_off_s, LAST_BACK_OFF_S)
         finally:
             connection.close()

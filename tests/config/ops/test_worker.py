@@ -12,6 +12,7 @@ import pytest
 from django.core.management import CommandError
 from django.db import InterfaceError, InternalError, OperationalError, ProgrammingError, connections
 from django.utils import timezone
+from prometheus_client import REGISTRY
 from psycopg import errors
 
 from config.ops import worker
@@ -83,6 +84,8 @@ def test_a_task_that_raises_is_logged_and_stops_no_other(
     failed = [record for record in caplog.records if record.getMessage() == "task failed"]
     assert {vars(record)["task"] for record in failed} == {"bad"}
     assert len(failed) == 3
+    figures = [REGISTRY.get_sample_value("work_task_failures_total", {"task": name}) for name in ("good", "bad")]
+    assert figures == [0, 3]  # an alert needs the zero
 
 
 def caused(error: Exception, cause: Exception) -> Exception:
