@@ -17,7 +17,7 @@ from labels import metrics
 from labels.lifecycle.db_retry import with_db_retry
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle.notices import CUSTOMS_FORM_MISSING, of_missing_forms
-from labels.lifecycle.states import Event, move
+from labels.lifecycle.states import Event, facts_to_find_it_by, move
 from labels.models import IN_CANCELLATION, STORED, LabelState, ShippingLabel, lease, settle_wait
 from labels.pdfs import recovery, storage, unmerged
 from shops import spans
@@ -62,8 +62,7 @@ def save_received(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: 
     try:
         is_saved = with_db_retry(lambda: move(label, Event.BOUGHT, **facts), deadline=deadline)
     except DATABASE_ERRORS as error:
-        bought = {"label": label.id, "tracking_numbers": ",".join(numbers)}
-        logger.critical("label bought and not recorded", extra=bought, exc_info=True)
+        logger.critical("label bought and not recorded", extra=facts_to_find_it_by(label, numbers), exc_info=True)
         # The last resort: the numbers by which a person finds the parcels again, and the PDF in the storage.
         metrics.UNRECORDED.labels(label.carrier_code).inc()
         with suppress(storage.StorageError):

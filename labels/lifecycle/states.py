@@ -1,7 +1,7 @@
 """The transitions of a label's state, as a table, and the one function that makes them."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum, auto
@@ -144,12 +144,18 @@ def change(label: ShippingLabel, event: Event, guards: tuple[Q, ...], names: tup
             return False
         insert_again(label)
         metrics.VANISHED_ROWS.labels(label.carrier_code).inc()
-        facts = {"label": label.id, "state": label.state, "tracking_numbers": ",".join(label.tracking_numbers)}
+        facts = facts_to_find_it_by(label, label.tracking_numbers) | {"state": label.state}
         logger.critical("label's row vanished and was written again", extra=facts)
     take_effect()
     if step.webhook:
         events.emit(label, step.webhook, endpoints())
     return True
+
+
+def facts_to_find_it_by(label: ShippingLabel, numbers: Iterable[str]) -> dict[str, str]:
+    """Return the fields of a CRITICAL line; the page that it raises names the carrier and the shop."""
+    whose = {"label": label.id, "carrier": label.carrier_code, "shop": label.shop_id}
+    return whose | {"tracking_numbers": ",".join(numbers)}
 
 
 @cache

@@ -211,6 +211,7 @@ def test_a_bought_label_is_written_again_with_an_alarm(
     assert (sandbox.calls(), value(VANISHED, carrier=carrier)) == (1, before + 1)
     (alarm,) = [record for record in caplog.records if record.levelname == "CRITICAL"]
     assert vars(alarm)["tracking_numbers"] == row().tracking_number
+    assert (vars(alarm)["carrier"], vars(alarm)["shop"]) == (carrier, buyer.shop.id)
 
 
 def test_a_key_that_another_purchase_has_by_now_stays_there(own: Caller) -> None:

@@ -430,6 +430,7 @@ def test_with_neither_database_nor_storage_the_numbers_are_in_the_log(
         assert_coded(post(buyer, order(BETA), key=KEY), 502, "BETA_OUTCOME_UNKNOWN")
     (alarm,) = [record for record in caplog.records if record.levelname == "CRITICAL"]
     assert vars(alarm)["tracking_numbers"] == sandbox.made()[0].tracking_number
+    assert (vars(alarm)["carrier"], vars(alarm)["shop"]) == ("beta", buyer.shop.id)
 
 
 def test_a_warning_and_the_pickup_point_are_recorded_too(buyer: Caller) -> None:
