@@ -10,6 +10,9 @@ TRANSITIONS = Counter(
     "Transitions of labels' states, by the event of the runbook's table.",
     ["carrier", "event"],
 )
+TURNED_AWAY = Counter(
+    "label_orders_turned_away_total", "Orders that were refused as too many were under way at the carrier.", ["carrier"]
+)
 UNRECORDED = Counter("labels_unrecorded_total", "Labels that were bought and could not be recorded.", ["carrier"])
 VANISHED_ROWS = Counter(
     "label_rows_vanished_total", "Rows that the database had lost, written again by their purchase.", ["carrier"]

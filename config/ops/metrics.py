@@ -25,7 +25,7 @@ from carriers.circuit_breaker import CircuitState
 from carriers.errors import CredentialsRejected
 from config.ops.background_check import Check
 from config.ops.log_writer import DROPPED, NO_ROOM, NOT_WRITTEN
-from labels.metrics import PURCHASES, UNRECORDED, VANISHED_ROWS
+from labels.metrics import PURCHASES, TURNED_AWAY, UNRECORDED, VANISHED_ROWS
 from labels.models import UNFINISHED, LabelState, ShippingLabel
 from parcels.tracking import metrics as tracking_metrics
 from parcels.tracking.due import Outcome, oldest_due_s
@@ -195,6 +195,7 @@ def begin_series_of_carriers() -> None:
     for name, carrier in CARRIERS.items():
         for operation in (carrier.purchase_operation, *carrier.points_operations):  # of an order
             CALLS.labels(name, operation, CredentialsRejected.code_suffix.lower())
+        TURNED_AWAY.labels(name)
         UNRECORDED.labels(name)
         VANISHED_ROWS.labels(name)
         for state in LabelState.values:

@@ -122,8 +122,11 @@ def buy_new(
     except KeyInUseError as error:
         raise ApiError(IDEMPOTENCY_KEY_IN_PROGRESS) from error
     except BulkheadFullError as error:
-        refusal = BusyError(carrier_code, "too many purchases at a time")
-        raise held_up(error) if is_held_up else CarrierFailedError(refusal) from error
+        if is_held_up:
+            raise held_up(error) from error
+        if not contract.is_test:
+            metrics.TURNED_AWAY.labels(carrier_code).inc()
+        raise CarrierFailedError(BusyError(carrier_code, "too many purchases at a time")) from error
     except (CarrierUnavailable, Rejected) as error:
         raise CarrierFailedError(error) from error
 

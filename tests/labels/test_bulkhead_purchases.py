@@ -9,9 +9,11 @@ from unittest.mock import Mock
 import pytest
 from django.db import OperationalError
 from django.utils import timezone
+from prometheus_client import REGISTRY
 from pytest_django.fixtures import Settings
 
 from carriers.client import Service
+from config.ops.metrics import begin_series
 from labels.lifecycle import cancelling, db_retry, decisions, purchase
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
@@ -28,6 +30,7 @@ from tests.support.waiting import until
 
 BETA = PRODUCT["beta"]
 KEY = "k"
+TURNED_AWAY = "label_orders_turned_away_total"
 
 
 @contextmanager
@@ -50,8 +53,12 @@ def test_with_a_full_bulkhead_a_purchase_is_refused_and_nothing_is_written(
     key: str | None, product_code: str, buyer: Caller, sandbox: Sandbox
 ) -> None:
     carrier_code = order(product_code)["carrierCode"]
+    begin_series()  # an alert needs the zero
+    before = REGISTRY.get_sample_value(TURNED_AWAY, {"carrier": carrier_code})
+    assert before is not None
     with bulkhead_full(carrier_code):
         assert_refused(post(buyer, order(product_code), key=key), carrier_code)
+        assert REGISTRY.get_sample_value(TURNED_AWAY, {"carrier": carrier_code}) == before + 1
         assert (ShippingLabel.objects.count(), sandbox.calls()) == (0, 0)
     assert post(buyer, order(product_code), key=key).status_code == 201
 

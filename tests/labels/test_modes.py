@@ -196,7 +196,10 @@ def test_each_mode_has_its_circuit_breakers_points_slots_and_bulkheads(
     with ExitStack() as full:
         for _ in range(size(Service.SHIPPING, is_test=True)):
             full.enter_context(bulkhead.enter("beta", is_test=True))
+        turned_away = "label_orders_turned_away_total", {"carrier": "beta"}
+        before = REGISTRY.get_sample_value(*turned_away)
         assert_coded(post(tester, order("beta_domicile_sans_signature_france")), 502, "BETA_UNAVAILABLE")
+        assert REGISTRY.get_sample_value(*turned_away) == before
         buy(buyer, "beta")
 
 
