@@ -222,6 +222,11 @@ def test_prometheus_reads_the_rules_and_every_panels_query(tmp_path: Path) -> No
     assert parsed([found[0] + ")"], tmp_path).returncode != 0
 
 
+def tried(drills: dict[str, Any], folder: Path) -> subprocess.CompletedProcess[str]:
+    (folder / "drills.yaml").write_text(yaml.safe_dump(drills))
+    return promtool("test", "rules", str(folder / "drills.yaml"))
+
+
 def test_a_figure_of_an_hour_without_requests_is_no_number_that_looks_bad(tmp_path: Path) -> None:
     stats = [panel for panel in BOARDS["service"]["panels"] if panel["type"] == "stat"]
     figures = [target["expr"] for panel in stats for target in panel["targets"]]
@@ -231,8 +236,15 @@ def test_a_figure_of_an_hour_without_requests_is_no_number_that_looks_bad(tmp_pa
     nan = [{"expr": f"({each}) unless ({each}) == ({each})", "eval_time": "1h", "exp_samples": []} for each in figures]
     drill = {"interval": "30s", "input_series": quiet, "promql_expr_test": nan}
     drills = {"rule_files": [str(DEPLOY / "prometheus/rules.yaml")], "evaluation_interval": "30s", "tests": [drill]}
-    (tmp_path / "quiet.yaml").write_text(yaml.safe_dump(drills))
-    assert_passes(promtool("test", "rules", str(tmp_path / "quiet.yaml")))
+    assert_passes(tried(drills, tmp_path))
+
+
+def test_where_no_call_failed_the_share_of_those_that_did_is_zero(tmp_path: Path) -> None:
+    (share,) = (each for each in queries("carriers") if "/ sum" in each)
+    calls = {"series": 'carrier_call_duration_seconds_count{carrier="alpha",outcome="ok"}', "values": "0+1x20"}
+    none = {"expr": share, "eval_time": "10m", "exp_samples": [{"labels": '{carrier="alpha"}', "value": 0}]}
+    drill = {"interval": "30s", "input_series": [calls], "promql_expr_test": [none]}
+    assert_passes(tried({"rule_files": [], "tests": [drill]}, tmp_path))
 
 
 def test_the_shops_queries_are_promql_around_filters_of_the_access_logs_fields(
