@@ -69,6 +69,8 @@ REDIS = re.compile(r"rediss?://[^/?#]+(/[0-9]*)?(\?.*)?\Z|(rediss?\+sentinel|uni
 def redis_url(value: str) -> None:
     try:
         is_valid = bool(REDIS.match(value) and Pool.from_url(value).make_connection())
+    except OSError:
+        raise ValidationError("names a file of certificates that can't be read") from None
     except (ValueError, TypeError, AttributeError, RedisError):  # of an unknown parameter, too
         is_valid = False
     if not is_valid:

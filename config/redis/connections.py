@@ -6,6 +6,7 @@ each socket operation, and a new connection takes several.
 
 import re
 import socket
+import ssl
 from contextlib import suppress
 from functools import cache
 from typing import Any, Self
@@ -78,8 +79,19 @@ class Sentinels:
 sentinels_of = cache(Sentinels)
 
 
+@cache
+def tls_context(options: frozenset[tuple[str, Any]]) -> ssl.SSLContext:
+    """Return redis-py's context, which it makes for each connection: with 35 ms of CPU time, and 0.9 MB while open."""
+    connection: Any = redis.SSLConnection(**dict(options))
+    with socket.socket() as unconnected, connection._wrap_socket_with_ssl(unconnected) as wrapped:  # noqa: SLF001
+        context: ssl.SSLContext = wrapped.context
+    return context
+
+
 class FoundConnection(AbstractConnection):
     """A connection to a fixed server, or to the sentinels' master; keeps its deadline, else redis-py's timeouts."""
+
+    context: ssl.SSLContext
 
     def __init__(
         self,
@@ -93,6 +105,8 @@ class FoundConnection(AbstractConnection):
         self.sentinels = sentinels
         self.sentinel_options = sentinel_options or {}
         super().__init__(**options)
+        if isinstance(self, redis.SSLConnection):
+            self.context = tls_context(frozenset(each for each in options.items() if each[0].startswith("ssl_")))
 
     @AbstractConnection.socket_timeout.getter  # type: ignore[attr-defined,untyped-decorator]  # it is a property
     def socket_timeout(self) -> float | None:
@@ -106,6 +120,9 @@ class FoundConnection(AbstractConnection):
         connected = super()._connect()  # type: ignore[safe-super,no-untyped-call]  # the mixed-in class's
         return BoundedSocket(connected, self.deadline) if self.deadline else connected
 
+    def _wrap_socket_with_ssl(self, sock: socket.socket) -> ssl.SSLSocket:
+        return self.context.wrap_socket(sock, server_hostname=self.host)
+
 
 @cache
 def found(kind: Any) -> type[AbstractConnection]:
@@ -116,7 +133,7 @@ def found(kind: Any) -> type[AbstractConnection]:
 class Pool(redis.ConnectionPool):
     """redis-py's pool with a `deadline`; takes ``redis+sentinel://[USER:PASSWORD@]HOST:PORT,HOST:PORT/MASTER/DB`` too.
 
-    The sentinels' own credentials are ``?sentinel_username=...&sentinel_password=...``.
+    The sentinels' own credentials are ``?sentinel_username=...&sentinel_password=...``; ``ssl_ca_certs`` is for all.
     """
 
     def __init__(self, connection_class: Any = redis.Connection, **options: Any) -> None:
@@ -130,9 +147,11 @@ class Pool(redis.ConnectionPool):
             return super().from_url(url, **options)
         addresses = tuple(split_host(host, 26379) for host in parts["hosts"].split(","))
         query = parse_qs(parts["query"] or "", strict_parsing=bool(parts["query"]))
-        if not set(query) <= {"sentinel_username", "sentinel_password"}:
-            raise ValueError("only sentinel_username and sentinel_password may follow the master's name")
+        if not set(query) <= {"sentinel_username", "sentinel_password", "ssl_ca_certs"}:
+            raise ValueError("only sentinel_username, sentinel_password and ssl_ca_certs may follow the master's name")
         own = {name.removeprefix("sentinel_"): values[-1] for name, values in query.items()}
+        if "ssl_ca_certs" in own:
+            options["ssl_ca_certs"] = own["ssl_ca_certs"]
         credentials = {name: unquote(parts[name]) for name in ("username", "password") if parts[name]}
         return cls(
             connection_class=redis.SSLConnection if parts["tls"] else redis.Connection,

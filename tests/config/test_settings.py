@@ -40,6 +40,7 @@ MAY_BE_EMPTY = (
     "PUBLIC_BASE_URL REDIS_URL SANDBOX_URL SENTRY_DSN"
 ).split()
 SENTINEL = "redis+sentinel://s1,[::1]:26380/main/1"
+UNREADABLE = ("/nowhere/hunter2.pem", os.devnull)  # authorities' certificates: no file, and none in it
 BUCKET = {"LABELS_BUCKET": "labels"}
 BUCKET_KEYS = {"AWS_ACCESS_KEY_ID": "an-id", "AWS_SECRET_ACCESS_KEY": "a-secret"}
 PUBLIC_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="  # the default with DEBUG
@@ -97,6 +98,8 @@ BAD: dict[str, Sequence[str | None]] = {
         "rediss://:hunter2@host/0?ssl_cert_reqs=CERT_NONE",  # redis-py's words are none, optional and required
         *"redis://:hunter2@host/0?protocol=9 redis://:hunter2@host/0?connection_class=hunter2".split(),
         "rediss+sentinel://:hunter2@host/master/0?ssl_cert_reqs=CERT_NONE",
+        "redis+sentinel://:hunter2@host/master/0?ssl_ca_certs=/etc/passwd",  # without TLS
+        *(f"rediss{rest}?ssl_ca_certs={file}" for rest in ("://h/0", "+sentinel://h/m/0") for file in UNREADABLE),
     ],
     "OPERATOR": [" ", "hunter2\n", "hunter2\x1b[31m", "hunter2\udcff"],
     "RATE_LIMIT": [
@@ -213,6 +216,13 @@ def test_a_bad_setting_is_told_in_words() -> None:
     assert (ended.returncode, ended.stdout) == (1, "")
     said = "needs COUNT/PERIOD, such as 100/60s, the period at most 31 days"
     assert ended.stderr == f'Not started: Environment variable "RATE_LIMIT" invalid: {said}\n'
+
+
+def test_a_file_of_authorities_that_is_none_is_told_as_one() -> None:
+    said = "names a file of certificates that can't be read"
+    for file in UNREADABLE:
+        ended = manage("check", **PRODUCTION | {"REDIS_URL": f"rediss://host/0?ssl_ca_certs={file}"})
+        assert ended.stderr == f'Not started: Environment variable "REDIS_URL" invalid: {said}\n'
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from django.conf import settings as django_settings
 
 from config.redis.connections import Pool, sentinels_of
 from config.redis.counter import CountingRedisCache
+from tests.support.certificates import self_signed
 from tests.support.sentinels import World
 from tests.support.waiting import until
 
@@ -112,3 +113,9 @@ def test_credentials_and_databases_are_passed_on() -> None:
     assert (options["username"], options["password"], options["db"]) == ("us er", "p@ss", 3)
     assert options["sentinel_options"] == {"username": "su", "password": "sp", "socket_timeout": 0.1}
     assert options["sentinels"] is sentinels_of((("s1", 26379), ("s2", 26380)), "main")
+
+
+def test_an_authority_of_ones_own_is_that_of_the_sentinels_too(tmp_path: Path) -> None:
+    certificate = self_signed(tmp_path / "certificate.pem")
+    options = Pool.from_url(f"rediss+sentinel://s1/main/0?ssl_ca_certs={certificate}").connection_kwargs
+    assert options["ssl_ca_certs"] == options["sentinel_options"]["ssl_ca_certs"] == str(certificate)
