@@ -72,17 +72,6 @@ def test_sheets_have_french_titles(monkeypatch: pytest.MonkeyPatch) -> None:
             assert list(pseudo.untranslated(titles.lstrip("\ufeff"), pseudo.SAME)) == [], name
 
 
-@pytest.mark.django_db
-def test_french_titles_have_no_article_that_a_vowel_would_cut() -> None:
-    browser = member("root")
-    of_apps = [("labels_change", "/admin/labels/"), ("auth_change", "/admin/auth/")]
-    for name, address in [*routes(rows()), *of_apps]:
-        if name.endswith(("_change", "_add")) and (answer := browser.get(address, headers=FRENCH)).status_code == 200:
-            title = re.search(r"<title>(.*?)</title>", answer.text, re.DOTALL)
-            assert title, name
-            assert not re.search(r"\bde [aeéèêiouhAEÉIOUH]", title[1]), title[1]
-
-
 def test_the_browsers_language_is_taken_unless_one_is_chosen(db: None) -> None:
     browser = Client()
     login = "/admin/account/login/"
