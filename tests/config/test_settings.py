@@ -17,6 +17,7 @@ from pytest_django.fixtures import Settings
 from carriers import CARRIERS
 from labels.pdfs import storage
 from labels.pdfs.bucket import LabelBucket
+from manage import in_words
 from shops.contracts import bulkhead
 from tests.support.cases import in_one_test
 from tests.support.services import ENVIRONMENT, SETTINGS
@@ -404,12 +405,12 @@ def test_a_first_look_needs_only_debug(monkeypatch: pytest.MonkeyPatch) -> None:
     assert loaded["DATABASES"]["default"]["ENGINE"] == "django.db.backends.sqlite3"
 
 
-def test_a_first_look_with_an_empty_key_is_told_so() -> None:
-    ended = manage("check", DEBUG="1", SECRET_KEY="")
-    assert (ended.returncode, ended.stderr) == (
-        1,
-        'Not started: Environment variable "SECRET_KEY" invalid: needs a key\n',
-    )
+def test_a_first_look_with_an_empty_key_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEBUG", "1")
+    monkeypatch.setenv("SECRET_KEY", "")
+    with pytest.raises(EnvError) as caught:
+        load()
+    assert in_words(caught.value) == 'Environment variable "SECRET_KEY" invalid: needs a key'
 
 
 def test_the_deployment_check_is_clean_in_production() -> None:

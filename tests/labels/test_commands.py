@@ -1,4 +1,4 @@
-"""``reconcile_labels``, and orders on what the commands for contracts and sender addresses have set."""
+"""``reconcile_labels``, ``check_labels``, and orders on what the commands for contracts and addresses have set."""
 
 from codecs import BOM_UTF8
 from pathlib import Path
@@ -71,3 +71,11 @@ def test_reconciling_counts_what_it_holds_for_a_person_as_well(own: Caller) -> N
 def test_a_folder_that_is_gone_keeps_no_command_from_its_work(transactional_db: None) -> None:
     code, out, err = run_command("reconcile_labels", LABELS_DIR="/etc/passwd")
     assert (code, out, err) == (0, "0\n", "")
+
+
+def test_a_files_name_that_is_not_utf_8_is_told(transactional_db: None, folder: Path) -> None:
+    month = folder / "labels/2026/11"
+    month.mkdir(parents=True)
+    Path(f"{month}/\udcff.pdf").touch()
+    code, out, err = run_here("check_labels")
+    assert (code, out, err) == (1, "no row: labels/2026/11/\\udcff.pdf\n", "CommandError: 1 no row\n")

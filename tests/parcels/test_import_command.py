@@ -24,7 +24,7 @@ from tests.shops.commands import run_here
 from tests.support.api import Caller
 from tests.support.cases import in_one_test
 from tests.support.factories import ShopFactory, import_parcel
-from tests.support.processes import end_other_sessions, run_command, start_command
+from tests.support.processes import end_other_sessions, start_command
 from tests.support.sql import WAITING, value
 from tests.support.threads import Threads
 from tests.support.waiting import WAIT_TIMEOUT_S, until
@@ -47,7 +47,7 @@ def call(shop_id: str, content: bytes, folder: Path, **options: Any) -> tuple[st
 
 @pytest.mark.any_database
 def test_a_file_is_imported_and_its_count_printed_alone(transactional_db: None, own: Caller) -> None:
-    assert run_command("import_parcels", "own", DATA / "parcels.ndjson") == (0, "400\n", "")
+    assert run_here("import_parcels", "own", DATA / "parcels.ndjson") == (0, "400\n", "")
     assert own.look_up("6A57572594822").json()["id"] == "P00000"
 
 

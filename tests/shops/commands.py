@@ -33,9 +33,9 @@ def call(*arguments: str, stdin: str | bytes = "") -> tuple[str, str]:
 def run_here(*arguments: str | Path, stdin: str | bytes = "") -> tuple[int, str, str]:
     """Run a command line as ``manage.py`` does; return its exit code, standard output and standard error.
 
-    It closes the database's connection at its end, so the test needs ``transactional_db``.
+    It closes the database's connection at its end, so the test needs ``transactional_db``. Its terminal is not UTF-8.
     """
-    out, err, code = StringIO(), StringIO(), 0
+    out, err, code = io.TextIOWrapper(io.BytesIO(), encoding="ascii"), StringIO(), 0
     with standard_input(stdin), redirect_stdout(out), redirect_stderr(err), pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.argv", ["manage.py", *map(str, arguments)])
         patch.setattr("django.setup", lambda: None)  # it is set up, with pytest's logging
@@ -44,7 +44,8 @@ def run_here(*arguments: str | Path, stdin: str | bytes = "") -> tuple[int, str,
         except SystemExit as end:  # whose text a process prints at its end, and its code is 1 then
             code = 1 if isinstance(end.code, str) else int(end.code or 0)
             err.write(f"{end.code}\n" * isinstance(end.code, str))
-    return code, out.getvalue(), err.getvalue()
+    out.flush()
+    return code, out.buffer.getvalue().decode(), err.getvalue()
 
 
 def contracts() -> list[dict[str, Any]]:
