@@ -265,8 +265,8 @@ class Carrier(Client):
         """Ask the point service for the points near a place that a label can be printed for, in its order."""
 
     @abstractmethod
-    def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
-        """Ask the point service for a point; raises PickupPointRejected if it does not exist."""
+    def _find_point(self, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
+        """Ask the point service for the shipment's point; raises PickupPointRejected if it does not exist."""
 
     def _pickup_point(self, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint | None:
         """Return the point that the shipment goes to, None for other products.
@@ -280,7 +280,7 @@ class Carrier(Client):
 
         def ask() -> PickupPoint:
             with self._call(self.points_operations[0], credentials, deadline, service=Service.PICKUP_POINTS):
-                return self._find_point(shipment.pickup_point_code, shipment, credentials, deadline)
+                return self._find_point(shipment, credentials, deadline)
 
         key = (shipment.recipient.country_code, shipment.pickup_point_code)
         point = self._points.get(key, shipping_day(shipment), ask)

@@ -154,7 +154,8 @@ class Alpha(Carrier):
         request = query(operation, self._url("points_url"), points.search(near, credentials), redactor)
         return self._exchange(request, deadline, partial(points.read_points, query=near))
 
-    def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
+    def _find_point(self, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
+        code = shipment.pickup_point_code
         # The codes of two relays may differ in the letter's case alone, so the order's own spelling comes first.
         try:
             return self._look_up(code, shipment, credentials, deadline)

@@ -193,7 +193,7 @@ class Beta(Carrier):
         url = beta_message.url_of(self._url("points_url"), operation)
         return self._exchange(beta_message.query(operation, url, body, redactor), deadline, read)
 
-    def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
+    def _find_point(self, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
         """Look the point up by its code.
 
         Abroad that takes the point's network, which an order does not name: a search that showed the point told it.
@@ -202,20 +202,20 @@ class Beta(Carrier):
         redactor = Redactor(credentials, shipment)
 
         def look_up(network: str = "") -> PickupPoint:
-            body = points.look_up(code, shipment, credentials, network)
-            read = partial(points.read_point, code=code, shipment=shipment)
+            body = points.look_up(shipment, credentials, network)
+            read = partial(points.read_point, shipment=shipment)
             return self._ask_points(points.LOOK_UP, body, redactor, deadline, read)
 
         country_code = shipment.recipient.country_code
         if country_code == points.HOME:
             return look_up()
-        network = self._points.network_of((country_code, code))
+        network = self._points.network_of((country_code, shipment.pickup_point_code))
         if network or country_code in MAINLAND:  # Monaco's may be known without one
             with suppress(PickupPointRejected):
                 return look_up(network)
         body = points.search(points.query_of(shipment), credentials)
         near = self._ask_points(points.SEARCH, body, redactor, deadline, points.read_records)
-        return points.point_among(near, code, shipment) or points.elsewhere(near, look_up)
+        return points.point_among(near, shipment) or points.elsewhere(near, look_up)
 
 
 def _digest(request: Request, credentials: Credentials, index: int) -> bytes:

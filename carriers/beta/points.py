@@ -44,11 +44,11 @@ Json = dict[str, Any]
 Record = Mapping[str, Any]
 
 
-def look_up(code: str, shipment: Shipment, credentials: Credentials, network: str = "") -> Json:
-    """Return the request for one point; abroad the service does not know it without its network."""
-    query = query_of(shipment)
-    said = {"reseau": network} if network else {}
-    return {**_shared(query, credentials), "id": code, "date": _day(query), "langue": LANGUAGE, **said}
+def look_up(shipment: Shipment, credentials: Credentials, network: str = "") -> Json:
+    """Return the request for the shipment's point; abroad the service does not know it without its network."""
+    query, said = query_of(shipment), {"reseau": network} if network else {}
+    asked = {"id": shipment.pickup_point_code, "date": _day(query), "langue": LANGUAGE}
+    return _shared(query, credentials) | asked | said
 
 
 def query_of(shipment: Shipment) -> PointQuery:
@@ -94,13 +94,13 @@ def _day(query: PointQuery) -> str:
     return query.day.strftime("%d/%m/%Y")
 
 
-def read_point(answer: Answer, *, code: str, shipment: Shipment) -> PickupPoint:
+def read_point(answer: Answer, *, shipment: Shipment) -> PickupPoint:
     """Return the point; raises PickupPointRejected for an unknown one, and for one without an address."""
     document = _checked(answer)
     point = document.get("pointRetraitAcheminement")
     if not isinstance(point, dict):
         raise POINT_REFUSALS[UNKNOWN].error_of(CARRIER)
-    if string_of(point, "identifiant") != code:
+    if string_of(point, "identifiant") != shipment.pickup_point_code:
         raise UnreadableError("the answer is about another pickup point")
     return _point(point, shipment.recipient.country_code, shipping_day(shipment))
 
@@ -128,10 +128,10 @@ def read_records(answer: Answer, refusals: Refusals = POINT_REFUSALS) -> list[Re
     return objects_of(document, "listePointRetraitAcheminement")[:MAX_POINTS]
 
 
-def point_among(records: Sequence[Record], code: str, shipment: Shipment) -> PickupPoint | None:
-    """Return the point with the code, None if no readable record has it."""
+def point_among(records: Sequence[Record], shipment: Shipment) -> PickupPoint | None:
+    """Return the shipment's point, None if no readable record has it."""
     for record in records:
-        if string_of(record, "identifiant") == code:
+        if string_of(record, "identifiant") == shipment.pickup_point_code:
             with suppress(PickupPointRejected):
                 return _point(record, shipment.recipient.country_code, shipping_day(shipment))
     return None
