@@ -10,7 +10,7 @@ from django.db import transaction
 from carriers import TRACKERS
 from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.tracking.events import CarrierEvent, union
-from parcels.tracking.timeline import locked, recompute
+from parcels.tracking.timeline import events_of, locked, recompute
 from shops.db import clock
 from shops.db.bulk import instance
 from shops.db.locks import lock
@@ -58,8 +58,7 @@ def without_texts(events: list[CarrierEvent], *, are_texts_erased: bool) -> list
 
 def absorb(number: TrackingNumber, other: TrackingNumber, *, are_texts_erased: bool = False) -> None:
     """Add the events of a parcel's own row to a label's number that moves to the parcel."""
-    both = [CarrierEvent.stored(each.number, row) for each in (number, other) for row in each.events]
-    save_events(number, union(both), are_texts_erased=are_texts_erased)
+    save_events(number, union(events_of((number, other))), are_texts_erased=are_texts_erased)
     number.expected = max(filter(None, (number.expected, other.expected)), key=itemgetter("askedAt"), default=None)
 
 
