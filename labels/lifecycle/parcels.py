@@ -16,7 +16,7 @@ from parcels.importing.numbers import GIVEN_OUT_AGAIN_MS, lock_imports, lock_sho
 from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.tracking.events import milliseconds
 from parcels.tracking.schedule import schedule_next_check
-from parcels.tracking.steps import has_moved
+from parcels.tracking.steps import moved_numbers
 from parcels.tracking.timeline import events_of, locked, recompute
 from shops.contracts.addresses import COUNTRY_NAMES
 from shops.db import clock
@@ -73,7 +73,7 @@ def handed_in(label: ShippingLabel) -> set[str]:
     """Return the label's numbers whose parcel the carrier has reported to have, or the shop to be delivered."""
     own = TrackingNumber.objects.for_shop(label.shop_id).filter(number__in=label.tracking_numbers, label=label.id)
     delivered = own.filter(parcel__last_status=Status.DELIVERED).values_list("number", flat=True)
-    return {event.number for event in events_of(own) if has_moved([event])}.union(delivered)
+    return moved_numbers(events_of(own)).union(delivered)
 
 
 def is_removed(label: ShippingLabel) -> bool:
@@ -93,8 +93,7 @@ def release_numbers(label: ShippingLabel, cancelled: Collection[str], *, is_kept
     parcels = lock_parcels(label.shop_id, rows)
     leaving = Q(is_added=True)
     if is_kept:
-        moved = {event.number for event in events_of(rows) if has_moved([event])}
-        leaving |= Q(parcel=label.id, parcel__imported_at=None) & ~Q(number__in=moved)
+        leaving |= Q(parcel=label.id, parcel__imported_at=None) & ~Q(number__in=moved_numbers(events_of(rows)))
     rows.filter(leaving).delete()
     rows.update(state=NumberState.CANCELLED)
     recompute(parcels, clock.now())

@@ -101,6 +101,6 @@ def shown(seen: Iterable[CarrierEvent], shop_steps: Collection[Step]) -> Iterato
         yield event, status
 
 
-def has_moved(events: Iterable[CarrierEvent]) -> bool:
-    """Return whether the carrier reports more than an announcement, which cancelled parcels have too."""
-    return any(event.status not in (None, Status.FULFILLED) for event in events)
+def moved_numbers(events: Iterable[CarrierEvent]) -> set[str]:
+    """Return the numbers of which more than an announcement is reported, which cancelled parcels have too."""
+    return {event.number for event in events if event.status not in (None, Status.FULFILLED)}

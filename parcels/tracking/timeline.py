@@ -17,7 +17,7 @@ from carriers.tracking import Status
 from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.tracking.changes import SENT_FIELDS, StatusChange, emit
 from parcels.tracking.events import CarrierEvent, milliseconds
-from parcels.tracking.steps import Step, has_moved, last_step, least_advanced, shown, step_of
+from parcels.tracking.steps import Step, last_step, least_advanced, moved_numbers, shown, step_of
 
 Json = dict[str, Any]
 
@@ -173,7 +173,7 @@ def update(parcel: Parcel, numbers: Collection[TrackingNumber]) -> None:
     if parcel.tracking_id not in own and parcel.tracking_numbers:
         parcel.tracking_id = parcel.tracking_numbers[0]
     save_report(parcel)
-    moved = {event.number for event in events if has_moved([event])}
+    moved = moved_numbers(events)
     derived = derive(
         reported=reported_by_shop(parcel),
         events=events,

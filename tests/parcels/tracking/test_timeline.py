@@ -12,7 +12,7 @@ from carriers.tracking import Status
 from parcels.models import Parcel
 from parcels.tracking.events import MAX_EVENTS, CarrierEvent, union
 from parcels.tracking.shop_report import merge_with_stored
-from parcels.tracking.steps import FINAL, has_moved
+from parcels.tracking.steps import FINAL, moved_numbers
 from parcels.tracking.timeline import Timeline, derive, set_timeline
 from tests.models.statuses import STATUS_OF
 from tests.models.statuses import derive as as_the_page_says
@@ -299,8 +299,8 @@ def test_the_newest_report_speaks_for_the_shop_and_of_equal_ones_the_later(
 
 
 def test_a_parcel_that_was_only_announced_has_not_moved() -> None:
-    assert not has_moved([event(1, S.FULFILLED), event(2, None)])
-    assert has_moved([event(1, S.FULFILLED), event(2, S.IN_TRANSIT)])
+    assert not moved_numbers([event(1, S.FULFILLED), event(2, None)])
+    assert moved_numbers([event(1, S.FULFILLED), event(2, S.IN_TRANSIT)])
 
 
 def test_all_final_statuses_are_those_that_end_the_questions() -> None:
