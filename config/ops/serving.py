@@ -30,7 +30,7 @@ from labels.pdfs import storage
 APPLICATION = "config.wsgi"
 MAX_WORKERS = 1000
 # Connections of each worker, idle ones included; further ones queue in the kernel, up to the same number. More than a
-# proxy keeps open, and each costs a worker a few kB.
+# proxy keeps open. Each whose client does not read holds an answer, of up to 512 KiB.
 MAX_CONNECTIONS = 1024
 MAX_HEAD_BYTES = 64 * 1024  # a head that is still unfinished at this length is refused: 431
 END_SIGNALS = (signal.SIGTERM, signal.SIGINT)

@@ -1,15 +1,19 @@
-"""The figures in the guide's text, and in the runbook's on rotations, are those of the code."""
+"""The figures in the guide, in the runbook on rotations, and of a container's memory are those of the code."""
 
 from datetime import timedelta
 
+import yaml
 from django.conf import settings
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from carriers.tracking import Status
 from config.api.bodies import MAX_JSON_BYTES
+from config.api.middleware import PIECE_BYTES
 from config.docs.guide import PAGES
+from config.docs.openapi.views import as_json, as_yaml
 from config.login.devices import MAX_AGE_S
+from config.ops.serving import MAX_CONNECTIONS
 from labels.order_rules import MAX_ITEMS, MAX_WEIGHT_KG
 from labels.pdfs.storage import URL_LIFETIME_S
 from labels.points import MAX_LIMIT as MAX_POINTS
@@ -20,6 +24,7 @@ from shops.api.cursors import MAX_LIMIT as MAX_PAGE
 from shops.webhooks.endpoints import MAX_ENDPOINTS
 from shops.webhooks.feed import EVENTS_KEPT
 from shops.webhooks.serializers import MAX_EVENTS
+from tests.support.deployment import COMPOSE
 from tests.support.processes import ROOT
 
 MINUTE = timedelta(minutes=1)
@@ -57,3 +62,10 @@ def test_an_earlier_secret_key_stays_for_as_long_as_something_of_it_is_in_use() 
     lives = {EVENTS_KEPT.days, timedelta(seconds=MAX_AGE_S).days, settings.KEEP_AUDIT_DAYS}
     assert [days for days in lives if f"{days} days" not in row] == []
     assert f"after {max(lives)} days remove it" in row
+
+
+def test_answers_that_no_client_reads_fit_into_the_memory_of_the_container() -> None:
+    """With two workers, and what they take with a bucket after thousands of labels."""
+    assert yaml.safe_load(COMPOSE.read_text())["services"]["service"]["mem_limit"] == "1536m"
+    largest_bytes = max(len(as_yaml()), len(as_json()), 2 * PIECE_BYTES)
+    assert 2 * MAX_CONNECTIONS * largest_bytes + 300 * 2**20 < 1536 * 2**20
