@@ -10,6 +10,8 @@ DATABASE_ERRORS: Final = (DatabaseError, InterfaceError)
 # What the statement itself is wrong about: the same one fails again.
 PERMANENT_ERRORS: Final = (DataError, IntegrityError, ProgrammingError)
 MEANINGS: Final = {
+    "08001": "no TLS as sslmode asks",
+    "08004": "needs ?pgbouncer=true",
     "28P01": "wrong password",
     "28000": "role not allowed",
     "3D000": "no such database",
@@ -25,10 +27,12 @@ MEANINGS: Final = {
 # libpq gives no SQLSTATE of a connection that a server refuses, and says why in words.
 REFUSALS: Final = (
     (re.compile("password authentication failed|no password supplied"), "28P01"),
-    (re.compile('role ".*" does not exist|no pg_hba.conf entry|is not permitted to log in'), "28000"),
+    (re.compile('role ".*" does not exist|pg_hba.conf (entry|rejects)|is not permitted to log in'), "28000"),
     (re.compile('database ".*" does not exist'), "3D000"),
     (re.compile("too many clients|too many connections|connection slots are reserved"), "53300"),
     (re.compile("the database system is"), "57P03"),
+    (re.compile("unsupported startup parameter"), "08004"),  # PgBouncer's
+    (re.compile("certificate (verify|file|for)|sslmode|does not support SSL"), "08001"),
 )
 
 
