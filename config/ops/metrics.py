@@ -2,6 +2,7 @@
 
 import logging
 import os
+import socket
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -163,6 +164,7 @@ def begin(registry: CollectorRegistry, host: str, port: int) -> None:
         registry.register(FromDatabase(read))
     handler: Any = MetricsHandler.factory(registry)  # serves them at any path
     handler.timeout = 10
+    Server.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
     server = Server((host, port), handler)
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()
 

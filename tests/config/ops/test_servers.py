@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -163,3 +164,9 @@ def test_a_body_shorter_than_announced_is_400(port: int, transactional_db: None)
     status, body = raw(port, head + b"{}", is_all=True)
     assert status == 400
     assert json.loads(body)["message"] == "The body is shorter than its Content-Length says."
+
+
+def test_metrics_are_served_at_an_ipv6_address(transactional_db: None, tmp_path: Path) -> None:
+    with served(tmp_path / "log", {"METRICS_HOST": "::1"}, with_metrics=True) as server:
+        found = urlopen(f"http://[::1]:{server.metrics_port}/metrics", timeout=WAIT_TIMEOUT_S).read()
+    assert b"service_info" in found
