@@ -156,9 +156,9 @@ def in_words(field: forms.Field, value: str) -> str:
         return value
     if isinstance(field, forms.DateField):
         return f"{field.widget.attrs['aria-label']} {date_format(found)}"
-    if isinstance(field, forms.ChoiceField):
-        return str(dict(cast("Any", field.choices)).get(value, value))
-    return str(found)
+    if isinstance(field, forms.ModelChoiceField):  # its choices are all rows of a table
+        return str(found)
+    return str(dict(cast("Any", field).choices).get(value, value))
 
 
 def recent(column: str, midnight: Callable[[date], Any]) -> dict[str, Any]:

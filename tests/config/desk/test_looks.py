@@ -5,6 +5,8 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from parcels.models import NumberState, TrackingNumber
 from shops.staff.filters import PeriodFilter
@@ -71,6 +73,14 @@ def test_a_filter_is_named_in_words_and_taken_off_alone() -> None:
         assert words in re.sub(r"\s+", " ", answer.text)
     without = next(link for link in chips(answer) if "handed=" not in link)
     assert without == "?handed_in_from=2026-01-02&q=6A1&shop__id__exact=lumiere&status=EXCEPTION&status=none"
+
+
+def test_a_filter_by_shop_reads_no_other_shop() -> None:
+    shop, _ = ShopFactory(), ShopFactory()
+    with CaptureQueriesContext(connection) as asked:
+        assert len(chips(member("root").get(PARCELS, {"shop__id__exact": shop.id}))) == 1
+    of_shops = [each["sql"] for each in asked.captured_queries if 'FROM "shops_shop"' in each["sql"]]
+    assert all("WHERE" in sql for sql in of_shops), of_shops
 
 
 def test_a_parcel_past_its_promise_is_marked_late_in_lists() -> None:
