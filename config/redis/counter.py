@@ -1,5 +1,6 @@
 """The rate limit's counter: one round trip to Redis for each request, two for the first of a window."""
 
+from operator import index
 from typing import Any
 
 import redis
@@ -44,17 +45,13 @@ class CountingRedisCache(RedisCache):
         return counted
 
     def ask(self, *command: str | int) -> int:
-        """Send a command and read its answer; on any error, as of no master's server, disconnect."""
+        """Send a command and read its answer, a number; on any error, as of no master's server, disconnect."""
         try:
             self.connection.send_command(*command)
-            answer = self.connection.read_response()
+            return index(self.connection.read_response())  # a TypeError for what is none
         except (AttributeError, TypeError, ValueError) as error:  # unreadable answers, a sentinel's included
             self.connection.disconnect()
             raise redis.InvalidResponse("the answer can't be read") from error
         except BaseException:
             self.connection.disconnect()
             raise
-        if type(answer) is not int:
-            self.connection.disconnect()
-            raise redis.InvalidResponse(f"{command[0]} was not answered as Redis does")
-        return answer
