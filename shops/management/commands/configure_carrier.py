@@ -1,6 +1,5 @@
 """Sets a shop's contract with a carrier."""
 
-import argparse
 import re
 from typing import Any
 
@@ -47,7 +46,6 @@ class Command(base.Command):
     """Set a shop's contract with a carrier, or replace it; print the contract's id."""
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.add_argument("shop_id", metavar="SHOP_ID")
         parser.add_argument("carrier", metavar="CARRIER", help=" or ".join(CARRIERS))
         add(parser, "account_number")
