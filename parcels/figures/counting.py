@@ -1,8 +1,9 @@
 """Counts the parcels of recent days and those that are followed again, each time from the start."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
+from itertools import chain
 from typing import Any, Final
 
 from django.conf import settings
@@ -67,22 +68,18 @@ def count(day: date, now: datetime) -> Iterator[ParcelFigure]:
 def count_moved(day: date) -> list[DayFigure]:
     """Count the parcels handed in and delivered on a day, along the indexes of both times."""
     start, end = map(milliseconds, bounds(day))
-    found: defaultdict[tuple[str, str], dict[str, int]] = defaultdict(dict)
-    handed_in = Parcel.objects.live().filter(handed_in_at__gte=start, handed_in_at__lt=end)
-    delivered = Parcel.objects.live().filter(
-        delivery_date__gte=start, delivery_date__lt=end, last_status=Status.DELIVERED
+    parcels = Parcel.objects.live().order_by().values("shop_id", "carrier_code")
+    handed_in = parcels.filter(handed_in_at__gte=start, handed_in_at__lt=end).annotate(handed_in=Count("id"))
+    ended = parcels.filter(delivery_date__gte=start, delivery_date__lt=end, last_status=Status.DELIVERED)
+    delivered = ended.alias(timing=TIMING).annotate(
+        delivered=Count("id"),
+        promised=Count("id", filter=~Q(timing="")),
+        on_time=Count("id", filter=Q(timing=Timing.ON_TIME)),
     )
-    is_timed, is_on_time = ~Q(timing=""), Q(timing=Timing.ON_TIME)
-    counts = {
-        "handed_in": (handed_in, Count("id")),
-        "delivered": (delivered, Count("id")),
-        "promised": (delivered.alias(timing=TIMING), Count("id", filter=is_timed)),
-        "on_time": (delivered.alias(timing=TIMING), Count("id", filter=is_on_time)),
-    }
-    for name, (rows, counted) in counts.items():
-        for shop_id, carrier, parcels in rows.order_by().values_list("shop_id", "carrier_code").annotate(n=counted):
-            found[shop_id, carrier][name] = parcels
-    return [DayFigure(day=day, shop_id=shop, carrier_code=carrier, **row) for (shop, carrier), row in found.items()]
+    found: defaultdict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
+    for row in chain(handed_in, delivered):
+        found[row["shop_id"], row["carrier_code"]] |= row
+    return [DayFigure(day=day, **row) for row in found.values()]
 
 
 def count_parcels(condition: Q | None = None) -> Count:
@@ -91,18 +88,13 @@ def count_parcels(condition: Q | None = None) -> Count:
 
 def count_followed(now: datetime) -> Iterator[TrackingFigure]:
     """Count the followed parcels by their carrier, and those of them without news."""
-    due = Q(due_at__lte=now)
-    silent = [count_parcels(is_silent(now - timedelta(days=days))) for days in SILENT_DAYS]
-    facts = [count_parcels(), Max("checked_at"), Min("due_at", filter=due), *silent]
-    named = {f"fact_{number}": fact for number, fact in enumerate(facts)}
-    rows: Iterable[tuple[Any, ...]] = (
-        TrackingNumber.objects.live().followed().order_by().values_list("parcel__carrier_code").annotate(**named)
-    )
-    for carrier_code, count, last_answer_at, due_since, *counts in rows:
+    silent = {str(days): count_parcels(is_silent(now - timedelta(days=days))) for days in SILENT_DAYS}
+    rows = TrackingNumber.objects.live().followed().order_by().values("parcel__carrier_code")
+    due_since = Min("due_at", filter=Q(due_at__lte=now))
+    counted = {"followed": count_parcels(), "last_answer_at": Max("checked_at"), "due_since": due_since}
+    for row in rows.annotate(**counted, **silent):
         yield TrackingFigure(
-            carrier_code=carrier_code,
-            followed=count,
-            last_answer_at=last_answer_at,
-            due_since=due_since,
-            silent=dict(zip(map(str, SILENT_DAYS), counts, strict=True)),  # type: ignore[misc]  # a JSON value
+            carrier_code=row["parcel__carrier_code"],
+            silent={days: row[days] for days in silent},  # type: ignore[misc]  # a JSON value
+            **{name: row[name] for name in counted},
         )
