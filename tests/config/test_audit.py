@@ -25,7 +25,7 @@ from tests.labels.factories import LabelFactory
 from tests.labels.orders import RECIPIENT
 from tests.shops.commands import call
 from tests.support.api import Caller, client
-from tests.support.desk import csv_rows, member, parcel_of_somebody, rows, undrawn
+from tests.support.desk import UNDRAWN, csv_rows, member, parcel_of_somebody, rows, undrawn
 from tests.support.factories import AccessTokenFactory, ShopFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database, pytest.mark.usefixtures("no_sidebar")]
@@ -114,6 +114,7 @@ def kept() -> str:
     return re.sub("[0-9a-f]{32,}", "", str(entries))
 
 
+@UNDRAWN
 @pytest.mark.parametrize("box", BOXES)
 def test_no_text_of_a_search_is_kept(box: str) -> None:
     browser, place = member("root"), [*BOXES].index(box)
@@ -124,6 +125,7 @@ def test_no_text_of_a_search_is_kept(box: str) -> None:
     assert [text for text in TYPED if text in kept()] == []
 
 
+@UNDRAWN
 @pytest.mark.parametrize("box", BOXES)
 def test_a_pasted_token_is_named_by_its_id_and_kept_nowhere(box: str) -> None:
     token, browser = AccessTokenFactory(), member("root")

@@ -42,6 +42,7 @@ from tests.support.factories import (
 from tests.support.paths import patterns
 
 FRENCH = {"Accept-Language": "fr-FR,fr;q=0.9,en;q=0.5"}
+UNDRAWN = patch.object(SimpleTemplateResponse, "rendered_content", "")  # pages of which nothing is read
 QUERIES = {"autocomplete": {"app_label": "shops", "model_name": "accesstoken", "field_name": "shop", "term": ""}}
 
 
@@ -58,7 +59,7 @@ def member(role: str) -> Client:
 
 def undrawn(browser: Client, path: str, **query: Any) -> Any:
     """Ask for a page; return what it would show, without drawing it: lists are asked hundreds of times."""
-    with patch.object(SimpleTemplateResponse, "rendered_content", ""):
+    with UNDRAWN:
         answer: Any = browser.get(path, query)
     assert answer.status_code == 200, path
     return answer.context_data
