@@ -7,12 +7,10 @@ from urllib.parse import unquote
 import pytest
 from django.utils import translation
 
-from carriers.base import Carrier
-from carriers.shipment import Customs, CustomsItem, PurchasedLabel, Shipment
+from carriers.shipment import Customs, CustomsItem, Shipment
 from labels import orders
 from labels.lifecycle import notices
 from labels.models import ShippingLabel
-from shops.contracts import clients
 from shops.contracts.models import CarrierContract
 from tests.carriers.sandbox.control import sold
 from tests.labels.bad_orders import NUL, REQUIRED, assert_refused, changed
@@ -284,21 +282,6 @@ def test_a_hundred_articles_are_declared_as_many_as_beta_takes(buyer: Caller, sa
 def test_a_province_is_sent_in_capital_letters(buyer: Caller, shipments: list[Shipment]) -> None:
     post(buyer, changed(abroad(), "destinationAddress.provinceCode", "ny"))
     assert shipments[0].recipient.province_code == row().recipient["provinceCode"] == "NY"
-
-
-def test_a_missing_customs_form_is_a_notice_for_staff(
-    buyer: Caller, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def create_label(self: Carrier, shipment: Shipment, *_: object) -> PurchasedLabel:
-        return PurchasedLabel(("N1",), {"N1": b"%PDF-1.4 %%EOF"}, is_customs_form_missing=True)
-
-    monkeypatch.setattr(type(clients.client("beta", is_test=False)), "create_label", create_label)
-    answer = post(buyer, abroad())
-    assert (answer.status_code, answer.json()["status"]) == (201, "label_generated")
-    assert "customs form did not come" in row().staff_notice
-    assert list(ShippingLabel.objects.with_notice()) == [row()]
-    (record,) = (record for record in caplog.records if record.message == "customs form missing")
-    assert record.levelname == "WARNING"
 
 
 @pytest.mark.parametrize(

@@ -68,12 +68,17 @@ def test_a_parcel_to_a_point_is_found_with_the_points_address(
     assert parcel["destination"]["name"] == "Søren Grünwald"
 
 
-def test_a_missing_customs_form_reaches_the_shop(buyer: Caller) -> None:
+def test_a_missing_customs_form_reaches_the_shop_and_is_a_notice_for_staff(
+    buyer: Caller, caplog: pytest.LogCaptureFixture
+) -> None:
     bought = post(buyer, order(WORLD, reference="FAULT NOCN23"))
-    assert bought.status_code == 201
+    assert (bought.status_code, bought.json()["status"]) == (201, "label_generated")
     assert bought["Label-Warnings"].startswith(MISSING_FORM.replace(",", "%2C"))
     assert buyer.get(f"{SHIPMENTS}/{row().id}")["Label-Warnings"] == bought["Label-Warnings"]
     assert unquote(bought["Label-Warnings"]) == row().staff_notice
+    assert list(ShippingLabel.objects.with_notice()) == [row()]
+    (record,) = (record for record in caplog.records if record.message == "customs form missing")
+    assert record.levelname == "WARNING"
 
 
 def test_the_header_has_the_missing_form_however_much_the_carrier_says(
