@@ -27,8 +27,7 @@ class Pace(models.Model):
 def reserve(name: str, *, count: int, interval: timedelta) -> float:
     """Reserve the next `count` moments, an interval apart, used or not; return the seconds from now to the first."""
     with transaction.atomic():
-        Pace.objects.get_or_create(name=name, defaults={"next_at": clock.now()})
-        pace = Pace.objects.select_for_update().get(name=name)
+        pace, _ = Pace.objects.select_for_update().get_or_create(name=name, defaults={"next_at": clock.now()})
         now = clock.now()  # after the wait for the row
         begins_at = pace.next_at if now < pace.next_at < now + MAX_AHEAD else now
         pace.next_at = begins_at + count * interval
