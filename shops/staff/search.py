@@ -28,13 +28,9 @@ class Found(NamedTuple):
         return self.by_number | self.by_recipient
 
 
-def compact(text: str) -> str:
-    return "".join(text.split())
-
-
 def spellings(text: str) -> set[str]:
     """Return the forms that a text may be stored in: with and without its spaces, each as typed, lower and upper."""
-    written = {text, compact(text)}
+    written = {text, "".join(text.split())}
     cases = (str, str.lower, str.upper, lower, upper)
     return {case(form) for form in written for case in cases}
 
