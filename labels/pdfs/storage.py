@@ -110,11 +110,6 @@ def months(root: str = ROOT) -> list[str]:
         return sorted(f"{year}/{month}" for year in years for month in pdfs().listdir(f"{root}/{year}")[0])
 
 
-def names(month: str) -> set[str]:
-    """Return the names of all PDFs of a month. Raise StorageError."""
-    return {name for name, _ in entries(f"{ROOT}/{month}")}
-
-
 def entries(folder: str) -> list[tuple[str, datetime]]:
     """Return the names of all files below a folder, with the times that they were written at. Raise StorageError."""
     with reached(is_listing=True):

@@ -33,10 +33,10 @@ def check(since: datetime) -> Iterator[Difference]:
     """Yield every difference, from the month of `since` on. Raise StorageError."""
     months = {month for month in storage.months() if month >= month_of(since)}
     for month, labels in groupby(labels_since(since), lambda label: month_of(id_time(label.id))):
-        yield from compare(labels, storage.names(month))
+        yield from compare(labels, month)
         months.discard(month)
     for month in sorted(months):  # those without any label
-        yield from compare([], storage.names(month))
+        yield from compare([], month)
     for month in storage.months(SLIPS):
         if month >= month_of(since):
             yield from compare_slips(storage.entries(f"{SLIPS}/{month}"))
@@ -63,8 +63,9 @@ def labels_since(moment: datetime) -> Iterator[ShippingLabel]:
         last = batch[-1].id
 
 
-def compare(labels: Iterable[ShippingLabel], names: set[str]) -> Iterator[Difference]:
-    """Compare a month's labels with the names in the storage, and use the names up."""
+def compare(labels: Iterable[ShippingLabel], month: str) -> Iterator[Difference]:
+    """Compare a month's labels with the names in the storage."""
+    names = {name for name, _ in storage.entries(f"{storage.ROOT}/{month}")}
     for label in labels:
         if is_kept(label) and label.pdf_key not in names:
             latest = ShippingLabel.objects.only(*FIELDS).get(id=label.id)

@@ -135,8 +135,8 @@ def test_labels_are_read_in_batches_and_without_what_is_large(own: Caller, monke
 def test_what_is_bought_or_removed_meanwhile_is_no_difference(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     """The storage is listed before the first label is bought and before another one is removed."""
     gone = LabelFactory(shop=own.shop)
-    listed = storage.names(f"{timezone.now():%Y/%m}")
-    monkeypatch.setattr(storage, "names", lambda month: set(listed))
+    listed = storage.entries(f"{storage.ROOT}/{timezone.now():%Y/%m}")
+    monkeypatch.setattr(storage, "entries", lambda _: listed)
     LabelFactory(shop=own.shop)
     storage.delete(gone.pdf_key)
     change(gone, pdf_removed_at=timezone.now())
