@@ -181,8 +181,5 @@ def _kilograms(text: str) -> Decimal | None:
 
 def _closed_periods(point: Element) -> Iterator[tuple[str, str]]:
     for period in point.findall("listePeriodeFermeture"):
-        first, last = (
-            next(filter(None, (soap.text(period, f"{name}De{end}") for name in ("calendar", "date"))), "")
-            for end in ("Debut", "Fin")
-        )
-        yield first, last
+        first = soap.text(period, "calendarDeDebut") or soap.text(period, "dateDeDebut")
+        yield first, soap.text(period, "calendarDeFin") or soap.text(period, "dateDeFin")
