@@ -14,7 +14,6 @@ from django.utils.safestring import mark_safe
 from django.utils.timesince import timesince
 from django.utils.translation import gettext, gettext_lazy
 
-from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from labels.admin.actions import DecideSelected
 from labels.admin.filters import FILTERS
@@ -179,9 +178,8 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
         messages.success(request, gettext("Marked as not made. The shop can order again, with the same key too."))
 
     def ask_to_cancel(self, request: HttpRequest, label: ShippingLabel) -> HttpResponse:
-        is_billed = CARRIERS[label.carrier_code].bills_unused_labels
-        context = {"is_billed": is_billed, "may_be_done": label.state == LabelState.GENERATED}
-        return self.question(request, label, "labels/cancel.html", gettext("Cancel the label"), **context)
+        may_be_done, title = label.state == LabelState.GENERATED, gettext("Cancel the label")
+        return self.question(request, label, "labels/cancel.html", title, may_be_done=may_be_done)
 
     def cancel(self, request: StaffRequest, label: ShippingLabel) -> None:
         """Cancel at the carrier: the shop can't retrieve the label afterwards."""

@@ -14,7 +14,7 @@ from django.urls import path, reverse
 from django.utils.translation import gettext, pgettext
 
 from labels.lifecycle import decisions
-from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, OPEN, OVER, UNBILLED, LabelState, ShippingLabel, settle_wait
+from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, OPEN, OVER, LabelState, ShippingLabel, settle_wait
 from labels.templatetags.label_page import state_name
 from shops.contracts.models import CarrierContract
 from shops.db import clock
@@ -141,7 +141,7 @@ def next_step(label: ShippingLabel, *, has_contract: bool) -> NextStep:
     if now < label.leased_until:
         text, suffix = gettext("A process works on it, until"), gettext("at the latest.")
         return NextStep(label, text, label.leased_until, suffix, is_open=False)
-    if carrier in UNBILLED and label.state in OPEN:
+    if label.state in OPEN and not label.is_billed_unused:
         return unbilled(label, now)
     if decisions.can_be_asked(label) and not has_contract:
         text = gettext("Nothing: the shop has no {carrier} contract any more, so {carrier} can't be asked.")

@@ -12,7 +12,6 @@ from django.db import DatabaseError, transaction
 from django.db.models import Q
 from django.utils.translation import gettext, gettext_noop
 
-from carriers import CARRIERS
 from carriers.client import Service
 from carriers.errors import CancellationRefused, CarrierError, CredentialsRejected, OutcomeUnknown
 from labels.lifecycle import parcels
@@ -128,8 +127,7 @@ def cancel_for_shop(label: ShippingLabel) -> ShippingLabel:
 
 def conversation_if_billed(label: ShippingLabel) -> AbstractContextManager[Conversation | None]:
     """Begin the conversation about a cancellation; None where unused labels are not billed."""
-    is_billed = CARRIERS[label.carrier_code].bills_unused_labels
-    return conversation_about(label, Service.CANCELLATION) if is_billed else nullcontext()
+    return conversation_about(label, Service.CANCELLATION) if label.is_billed_unused else nullcontext()
 
 
 def begin(label: ShippingLabel) -> ShippingLabel:
@@ -168,7 +166,7 @@ def check_not_used(label: ShippingLabel) -> None:
         raise held(label)
     if parcels.handed_in(label):
         raise CancelError(label, HANDED_IN)
-    if not CARRIERS[label.carrier_code].bills_unused_labels and parcels.is_removed(label):  # nobody is asked
+    if not label.is_billed_unused and parcels.is_removed(label):  # nobody is asked
         raise CancelError(label, FORGOTTEN)
 
 
@@ -184,14 +182,13 @@ def repeat(label: ShippingLabel, *, was_interrupted: bool) -> None:
     An interrupted one may have been carried out. So the label stays bought only if the carrier has all of its parcels,
     and a refusal proves nothing. Once a parcel is cancelled, the others are cancelled too.
     """
-    is_billed = CARRIERS[label.carrier_code].bills_unused_labels
-    if was_interrupted and is_billed:
+    if was_interrupted and label.is_billed_unused:
         end(label, Event.CANCEL_UNANSWERED)
     handed_in = parcels.handed_in(label)
     is_certain = label.state != LabelState.CANCEL_UNKNOWN or handed_in == set(label.tracking_numbers)
     if handed_in and is_certain and not label.is_cancelled_in_part:
         kept(label, Event.HANDED_IN, HANDED_IN)
-    elif not (is_billed and label.is_cancellation_overdue):
+    elif not (label.is_billed_unused and label.is_cancellation_overdue):
         try:
             with suppress(CancelError, CarrierError), conversation_if_billed(label) as talk:
                 perform(label, talk)

@@ -13,7 +13,6 @@ from typing import Any
 
 from django.conf import settings
 
-from carriers import CARRIERS
 from carriers.client import Service
 from carriers.errors import CarrierError, OutcomeUnknown
 from carriers.http.transport import UnreadableError
@@ -98,7 +97,7 @@ def settle(label: ShippingLabel) -> None:
         store(label)
     elif label.reservation_number or outcomes.has_search(label):
         ask(label)
-    elif CARRIERS[label.carrier_code].bills_unused_labels:
+    elif label.is_billed_unused:
         back_off(label)
     else:
         settle_unbilled(label)
@@ -144,11 +143,10 @@ def settle_unbilled(label: ShippingLabel) -> None:
 
 def cancel_surplus(label: ShippingLabel) -> None:
     """Cancel parcels beyond those ordered, for an hour from the order or the decision; then notify staff."""
-    is_billed = CARRIERS[label.carrier_code].bills_unused_labels
     with suppress(NoAccountError, CarrierError), cancelling.conversation_if_billed(label) as talk:
         if talk:
             cancelling.cancel_parcels(label, talk, label.surplus_numbers)
-    if not label.left_of_surplus or not is_billed:
+    if not (label.left_of_surplus and label.is_billed_unused):
         schedule(label, None)
     elif clock.now() < (label.decided_at or label.created_at) + CANCEL_TIMEOUT:
         back_off(label)

@@ -7,6 +7,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
 
+from carriers import CARRIERS
 from labels import ids
 from labels.models.label_states import CANCEL_TIMEOUT, STORED, LabelState, ShippingLabelQuerySet
 from shops.api.request_ids import current_request_id
@@ -210,6 +211,11 @@ class ShippingLabel(models.Model):
     def has_pdf(self) -> bool:
         """Return whether there is a PDF to open, in the storage or, until that has it, in the row."""
         return self.state == LabelState.RECEIVED or (self.state in STORED and not self.pdf_removed_at)
+
+    @property
+    def is_billed_unused(self) -> bool:
+        """Return whether its carrier bills it even if it is not used: else it may be left as it is."""
+        return CARRIERS[self.carrier_code].bills_unused_labels
 
     @property
     def left_of_surplus(self) -> list[str]:
