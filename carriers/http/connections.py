@@ -116,19 +116,16 @@ class _BoundedSocket(socket.socket):
 
     used_at = 0.0
 
-    def _bound(self) -> None:
-        remaining_s = current_exchange.get().deadline.remaining_s()
-        own_s = self.gettimeout()
-        self.settimeout(remaining_s if own_s is None else min(own_s, remaining_s))
-
     def makefile(self, mode: Any = "r", buffering: int | None = READ_AHEAD_BYTES, **texts: Any) -> Any:
         return super().makefile(mode, buffering, **texts)
 
     def recv_into(self, *args: Any, **kwargs: Any) -> int:
-        self._bound()
+        exchange, own_s = current_exchange.get(), self.gettimeout()
+        remaining_s = exchange.deadline.remaining_s()
+        self.settimeout(remaining_s if own_s is None else min(own_s, remaining_s))
         count = super().recv_into(*args, **kwargs)
         self.used_at = clock_s()
-        current_exchange.get().receive(count)
+        exchange.receive(count)
         return count
 
     def send(self, *args: Any) -> int:
