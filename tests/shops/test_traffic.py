@@ -1,7 +1,6 @@
 """Counts of shops' requests: in the process, then in the counter store; none lost to a store that fails."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -13,11 +12,6 @@ from shops.api import traffic as module
 from shops.api.traffic import Traffic, traffic
 from shops.staff.days import today
 from tests.support.api import Caller
-from tests.support.factories import AccessTokenFactory, ShopFactory
-from tests.support.http import ask
-from tests.support.paths import PARCELS
-from tests.support.processes import served
-from tests.support.waiting import until
 
 
 @pytest.fixture(autouse=True)
@@ -100,13 +94,3 @@ def test_processes_share_their_counts_in_redis(db: None) -> None:
     cache: Any = caches["rate_limit"]
     left_s = cache._cache.get_client().ttl(cache.make_key(module.key_of("own", today(), "2xx")))
     assert 0 < left_s <= module.KEPT_S
-
-
-@pytest.mark.real_services
-def test_each_worker_of_a_server_adds_what_it_counts(transactional_db: None, tmp_path: Path) -> None:
-    shop = ShopFactory()
-    bearer = [("Authorization", f"Bearer {AccessTokenFactory(shop=shop).secret}")]
-    with served(tmp_path / "log", workers=2) as server:
-        for _ in range(10):
-            assert ask(server.port, "GET", f"{PARCELS}absent", bearer)[0] == 404
-        until(lambda: newest(shop.id) == {"4xx": 10})

@@ -28,6 +28,7 @@ from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.gates import Gate
 from tests.labels.orders import order
+from tests.shops.test_traffic import newest
 from tests.support.api import logged_in
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.support.http import ask, metrics
@@ -37,6 +38,14 @@ from tests.support.waiting import WAIT_TIMEOUT_S, until
 from tests.support.windows import fresh_caller
 
 pytestmark = pytest.mark.real_services
+
+
+@pytest.fixture(scope="module")
+def server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that several tests ask for what no other request changes."""
+    folder = tmp_path_factory.mktemp("server")
+    with served(folder / "log", {"LABELS_DIR": str(folder / "labels")}, threads=5) as running:
+        yield running
 
 
 def is_refused(port: int) -> bool:
@@ -163,15 +172,14 @@ def test_stalled_bodies_leave_threads_for_other_requests(
     assert sandbox.calls() == 1
 
 
-def test_staff_upload_a_pdf_of_several_megabytes(transactional_db: None, tmp_path: Path) -> None:
+def test_staff_upload_a_pdf_of_several_megabytes(transactional_db: None, server: Server) -> None:
     session = logged_in("view_shippinglabel", "change_shippinglabel").cookies["sessionid"].value
     label = LabelFactory(shop=ShopFactory(), state="unknown", carrier_code="beta")
     pdf = SimpleUploadedFile("label.pdf", pdf_file(1, b" " * 5 * 1024 * 1024))
     form = encode_multipart("x", {"csrfmiddlewaretoken": "c" * 32, "number_1": "6A1111", "pdf": pdf})
     headers = [("Content-Type", "multipart/form-data; boundary=x")]
     headers += [("Cookie", f"csrftoken={'c' * 32}; sessionid={session}")]
-    with served(tmp_path / "log", {"LABELS_DIR": str(tmp_path / "labels")}) as server:
-        assert ask(server.port, "POST", f"/admin/labels/shippinglabel/{label.id}/adopt/", headers, form)[0] == 302
+    assert ask(server.port, "POST", f"/admin/labels/shippinglabel/{label.id}/adopt/", headers, form)[0] == 302
     label.refresh_from_db()
     assert label.state == LabelState.GENERATED
 
@@ -201,12 +209,12 @@ def large_file(port: int, status: int) -> list[tuple[dict[str, str], bytes]]:
 
 
 def test_clients_that_do_not_read_a_file_leave_threads_for_other_requests(
-    transactional_db: None, tmp_path: Path
+    transactional_db: None, server: Server
 ) -> None:
     caller = fresh_caller()
     number = import_parcel(caller.shop)["trackingId"]
     bearer = [("Authorization", f"Bearer {caller.token}")]
-    with served(tmp_path / "log", threads=5) as server, ExitStack() as clients:
+    with ExitStack() as clients:
         for path in [LARGE_FILE, USUAL_FILE] * 6:
             clients.enter_context(unread(server.port, path))
         ((headers, content),) = until(lambda: large_file(server.port, 503))  # all places for large files are taken
@@ -244,13 +252,20 @@ def test_a_killed_worker_is_replaced_and_its_metrics_stay_and_all_end_with_their
     assert found['labels_unrecorded_total{carrier="alpha"}'] == found["webhook_oldest_due_seconds"] == 0
 
 
-def test_any_process_serves_the_metrics_of_all(transactional_db: None, tmp_path: Path) -> None:
+def test_any_process_serves_the_metrics_of_all_and_adds_what_it_counts_of_a_shop(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    token = AccessTokenFactory()
+    bearer = [("Authorization", f"Bearer {token.secret}")]
     with served(tmp_path / "log", {"RATE_LIMIT": "100/31d"}, workers=3, with_metrics=True) as server:
         with ThreadPoolExecutor(8) as pool:
             statuses = Counter(pool.map(lambda _: ask(server.port, "GET", SEARCH)[0], range(150)))
         assert statuses == {403: 100, 429: 50}
         pids = {line for line in server.log.read_text().splitlines() if "Spawning worker" in line}
         readings = [metrics(server.metrics_port) for _ in range(6)]
+        for _ in range(15):
+            assert ask(server.port, "GET", f"{PARCELS}absent", bearer)[0] == 404
+        until(lambda: newest(token.shop.id) == {"4xx": 15})
     assert len(pids) == 3
     for found in readings:
         for status, count in statuses.items():
