@@ -7,9 +7,10 @@ import orjson
 import pytest
 
 from parcels.serializers import MIN_TIME_MS
+from tests.parcels.lines import line
 from tests.support.api import Caller, assert_error
 from tests.support.cases import in_one_test
-from tests.support.factories import import_parcel
+from tests.support.factories import import_lines, import_parcel
 from tests.support.paths import SEARCH
 
 MISSING = "One of the query parameters orderName and email must be provided."
@@ -17,6 +18,8 @@ TEXTS = [
     *("Ann", "ANN", " Ann", "Ann ", "A nn", "A+nn", "A%20nn", "#1000", "1000", "Ánn", "A\u0301nn", "a&b=c"),
     *("a;b", "a/b", "包裹", "\U0001f4e6", "%", "_", "*", "' OR ''='", "\n"),
 ]
+SOUGHT = {"orderNumber": "#1", "customerEmail": "a@b.c"}
+QUERIES = [{"orderName": "#1"}, {"email": "a@b.c"}, {"orderName": "#1", "email": "a@b.c"}]
 
 
 def ids(response: Any) -> list[str]:
@@ -62,22 +65,20 @@ def test_a_parcel_without_an_email_is_not_found_by_one(own: Caller) -> None:
         assert ids(own.search(email=text)) == []
 
 
-@pytest.mark.parametrize("query", [{"orderName": "#1"}, {"email": "a@b.c"}, {"orderName": "#1", "email": "a@b.c"}])
-def test_at_most_fifty_the_newest_are_answered_newest_first(query: dict[str, str], own: Caller) -> None:
+def test_at_most_fifty_the_newest_are_answered_newest_first(own: Caller) -> None:
     # Neither the order of import nor that of ids is that of creation; three at a time are equally new.
     times = {f"P{n}": MIN_TIME_MS + (n * 7) % 60 // 3 for n in range(60)}
-    for id_, time in times.items():
-        import_parcel(own.shop, id=id_, orderNumber="#1", customerEmail="a@b.c", createdAt=time)
+    import_lines(own.shop, [line(id=id_, createdAt=time, **SOUGHT) for id_, time in times.items()])
     newest = sorted(times, key=lambda id_: (times[id_], id_), reverse=True)
-    assert ids(own.search(**query)) == newest[:50]
+    for query in QUERIES:
+        assert ids(own.search(**query)) == newest[:50], query
 
 
 def test_another_shops_parcels_are_not_found(own: Caller, other: Caller) -> None:
-    mine = import_parcel(own.shop, orderNumber="#1", customerEmail="a@b.c", createdAt=946_684_800_001)
-    for _ in range(51):
-        theirs = import_parcel(other.shop, orderNumber="#1", customerEmail="a@b.c", createdAt=946_684_800_002)
-    queries = [{"orderName": "#1"}, {"email": "a@b.c"}, {"orderName": "#1", "email": "a@b.c"}]
-    assert [own.search(**query).json() for query in queries] == [[mine]] * 3
+    mine = import_parcel(own.shop, createdAt=946_684_800_001, **SOUGHT)
+    import_lines(other.shop, [line(createdAt=946_684_800_002, **SOUGHT) for _ in range(50)])
+    theirs = import_parcel(other.shop, createdAt=946_684_800_002, **SOUGHT)
+    assert [own.search(**query).json() for query in QUERIES] == [[mine]] * 3
     assert all(parcel["shopId"] == "other" for parcel in other.search(orderName="#1").json())
     mine_only = import_parcel(own.shop, orderNumber="#2", customerEmail="c@b.c")
     assert other.search(orderName=mine_only["orderNumber"]).json() == []

@@ -135,29 +135,29 @@ def test_all_of_several_words_have_to_fit(staff: Client, shop: Shop) -> None:
     assert found(staff, "zoe 13000") == set()
 
 
-@pytest.mark.parametrize("text", ["gid://Sh", "gid://sh", "GID://SH", "gId://shopify/order/47"])
 @pytest.mark.parametrize("column", ["id", "orderId", "orderNumber"])
 def test_the_beginning_of_a_key_in_capital_and_small_letters_is_found_in_any_case(
-    column: str, text: str, staff: Client, shop: Shop
+    column: str, staff: Client, shop: Shop
 ) -> None:
     keys = {import_parcel(shop, **{column: f"gid://Shopify/Order/{number}"})["id"] for number in (4711, 4712)}
     import_parcel(shop, **{column: "web://Shopify/Order/4711"})
-    assert found(staff, text) == keys
+    for text in ("gid://Sh", "gid://sh", "GID://SH", "gId://shopify/order/47"):
+        assert found(staff, text) == keys, text
 
 
-@pytest.mark.parametrize("text", ["Web_7", "web_7", "WEB_7"])
-def test_so_is_the_one_of_a_label_s_order(text: str, staff: Client, shop: Shop) -> None:
+def test_so_is_the_one_of_a_label_s_order(staff: Client, shop: Shop) -> None:
     labels = {LabelFactory(shop=shop, order_id=f"Web_7{letter}").id for letter in "aB"}
-    assert found(staff, text) == labels
+    for text in ("Web_7", "web_7", "WEB_7"):
+        assert found(staff, text) == labels, text
 
 
-@pytest.mark.parametrize("text", ["CMD 47", "cmd 47", "CMD 4", "#CMD 47"])
+@pytest.mark.parametrize("sign", ["", "#"])
 @pytest.mark.parametrize("column", ["id", "orderId", "orderNumber", "trackingId"])
-def test_the_beginning_of_a_key_that_has_a_space_is_found(column: str, text: str, staff: Client, shop: Shop) -> None:
-    sign = "#" if text[0] == "#" else ""
+def test_the_beginning_of_a_key_that_has_a_space_is_found(column: str, sign: str, staff: Client, shop: Shop) -> None:
     keys = {import_parcel(shop, **{column: f"{sign}CMD {number}"})["id"] for number in (4711, 4712)}
     import_parcel(shop, **{column: f"{sign}WEB 4711"})
-    assert found(staff, text) == keys
+    for text in ("#CMD 47",) if sign else ("CMD 47", "cmd 47", "CMD 4"):
+        assert found(staff, text) == keys, text
 
 
 def test_a_beginning_in_the_middle_of_a_word_finds_nothing(staff: Client, shop: Shop) -> None:
