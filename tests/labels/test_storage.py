@@ -268,7 +268,7 @@ def test_a_bucket_that_drips_ends_at_the_bound(
     certificate = self_signed(tmp_path / "server.pem")
     tls = server_context(certificate) if is_tls else None
     with LoopbackServer(dripping(b"HTTP/1.1 200 OK\r\nX-Pad: ", repeat(b"x", 3000)), tls) as server:
-        monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
         bucket_that_is(server.play, settings, server, monkeypatch)
         started_at = time.monotonic()
         assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
