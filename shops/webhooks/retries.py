@@ -1,7 +1,7 @@
 """The schedule of attempts: ten over about 75 hours, with jitter."""
 
-import secrets
 from datetime import timedelta
+from random import uniform
 
 from django.conf import settings
 
@@ -12,14 +12,13 @@ MAX_ATTEMPTS = len(PAUSES_S) + 1
 SCHEDULE = timedelta(seconds=sum(PAUSES_S))
 # Jitter only adds, so that the last attempt never comes before 75 hours.
 MAX_JITTER = 0.1
-random = secrets.SystemRandom()
 
 
 def pause_after(attempts: int) -> timedelta | None:
     """Return the pause after so many failed attempts; None after the last one."""
     if attempts >= MAX_ATTEMPTS:
         return None
-    return compressed(timedelta(seconds=PAUSES_S[attempts - 1] * (1 + random.uniform(0, MAX_JITTER))))
+    return compressed(timedelta(seconds=PAUSES_S[attempts - 1] * uniform(1, 1 + MAX_JITTER)))  # noqa: S311 - no secret
 
 
 def compressed(period: timedelta) -> timedelta:
