@@ -58,25 +58,22 @@ def connection_released_after(seconds: float) -> Iterator[None]:
                 connection.close()
 
 
-class CarrierMetrics(Observer):
-    """Records the calls and the circuit breakers of a carrier's client."""
+class SandboxMetrics(Observer):
+    """Traces test shops' calls, and counts nothing of them: an alert is about the carriers."""
 
     def during_call(self) -> AbstractContextManager[None]:
         return connection_released_after(RELEASED_AFTER_S)
 
     def call_ended(self, call: Call) -> None:
-        CALLS.labels(call.carrier, call.operation, call.outcome).observe(call.duration_s)
         spans.call_ended(call)
+
+
+class CarrierMetrics(SandboxMetrics):
+    """Counts the calls of a carrier's client, too, and shows its circuit breakers."""
+
+    def call_ended(self, call: Call) -> None:
+        CALLS.labels(call.carrier, call.operation, call.outcome).observe(call.duration_s)
+        super().call_ended(call)
 
     def circuit_changed(self, carrier: str, service: str, state: CircuitState) -> None:
         show_circuit_state(carrier, service, state)
-
-
-class SandboxMetrics(CarrierMetrics):
-    """Counts nothing of test shops' calls: an alert is about the carriers."""
-
-    def call_ended(self, call: Call) -> None:
-        spans.call_ended(call)
-
-    def circuit_changed(self, carrier: str, service: str, state: CircuitState) -> None:
-        """Leave the carrier's gauge as it is; the client has logged the change."""
