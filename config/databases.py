@@ -24,6 +24,7 @@ OWN_OPTIONS = {
     *("timeout", "pgbouncer", "load_balance_hosts"),
     *("prepare_threshold", "assume_role", "isolation_level", "server_side_binding"),
 }
+ESCAPES = "in a password %23 is #, %2F is /, %3F is ?"  # unescaped, each splits the URL
 # For a statement of a request. A replica's is shorter, because the primary is asked next.
 PRIMARY_TIMEOUT_S = 10
 REPLICA_TIMEOUT_S = 1
@@ -127,7 +128,7 @@ def check_url(value: str, scheme: str, form: str) -> None:
     except ValueError:
         names_one = False
     if not names_one:
-        raise ValidationError(f"needs {form}")
+        raise ValidationError(f"needs {form}; {ESCAPES}")
     if not are_options_valid(config):
         raise ValidationError("takes only options of libpq, timeout=SECONDS and pgbouncer=true")
 

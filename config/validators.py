@@ -12,6 +12,7 @@ from django.http.request import validate_host
 from environs import ValidationError, validate
 from redis.exceptions import RedisError
 
+from config.databases import ESCAPES
 from config.redis.connections import Pool
 from config.role_names import ROLE_NAMES
 from shops.api.http_url import is_http_url
@@ -63,7 +64,7 @@ def picture_hosts(values: list[str]) -> None:
         raise ValidationError("needs host names, in lower case and comma-separated, such as cdn.example.com")
 
 
-REDIS = re.compile(r"rediss?://[^/?#]+(/[0-9]*)?(\?.*)?\Z|(rediss?\+sentinel|unix)://.")
+REDIS = re.compile(r"rediss?://([^/?#]*@)?[^/?#@,]+(/[0-9]*)?(\?.*)?\Z|(rediss?\+sentinel|unix)://.")
 
 
 def redis_url(value: str) -> None:
@@ -74,7 +75,9 @@ def redis_url(value: str) -> None:
     except (ValueError, TypeError, AttributeError, RedisError):  # of an unknown parameter, too
         is_valid = False
     if not is_valid:
-        raise ValidationError("needs redis://HOST:PORT/DB, rediss://..., unix://... or redis+sentinel://...")
+        raise ValidationError(
+            f"needs redis://HOST:PORT/DB, rediss://..., unix://... or redis+sentinel://...; {ESCAPES}"
+        )
 
 
 MAX_PERIOD_S = 31 * 86_400

@@ -94,6 +94,7 @@ BAD: dict[str, Sequence[str | None]] = {
         *"redis://:hunter2@host/abc redis+sentinel://:hunter2@host:26379 redis+sentinel://:hunter2@host:26379/".split(),
         *"redis+sentinel://:hunter2@host:port/master/0 redis+sentinel://:hunter2@host:70000/master/0".split(),
         *"redis+sentinel://:hunter2@host,/master/0 redis+sentinel://:hunter2@[::1/master/0".split(),
+        *"redis://host1,host2/0 redis://:hunter2@host1,host2:6379/0".split(),  # Sentinel's form, or a cluster's
         *"redis+sentinel://:hunter2@host/master/one redis+sentinel://:hunter2@host/master/0?ssl=hunter2".split(),
         "redis+sentinel://:hunter2@host/master/0?hunter2",
         "rediss://:hunter2@host/0?ssl_cert_reqs=CERT_NONE",  # redis-py's words are none, optional and required
@@ -217,6 +218,13 @@ def test_a_bad_setting_is_told_in_words() -> None:
     assert (ended.returncode, ended.stdout) == (1, "")
     said = "needs COUNT/PERIOD, such as 100/60s, the period at most 31 days"
     assert ended.stderr == f'Not started: Environment variable "RATE_LIMIT" invalid: {said}\n'
+
+
+def test_a_password_that_splits_its_url_is_told_of() -> None:
+    for name, url in {"DATABASE_URL": "postgresql://u:a/b@host/name", "REDIS_URL": "redis://:a#b@host/0"}.items():
+        ended = manage("check", **PRODUCTION | {name: url})
+        assert ended.stderr.startswith(f'Not started: Environment variable "{name}" invalid: needs ')
+        assert ended.stderr.endswith("; in a password %23 is #, %2F is /, %3F is ?\n")
 
 
 def test_a_file_of_authorities_that_is_none_is_told_as_one() -> None:
