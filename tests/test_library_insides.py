@@ -23,6 +23,7 @@ REPLACED: list[tuple[str, Any]] = [
     ("_read_status", http.client.HTTPResponse.begin),
     ("_connect", AbstractConnection.connect_check_health),
     ("_connect", redis.SSLConnection._connect),
+    ("_wrap_socket_with_ssl", redis.SSLConnection._connect),
     ("_create_like_index_sql", DatabaseSchemaEditor._field_indexes_sql),  # type: ignore[attr-defined]  # the types leave it out
     ("_get_state", OAuth2CallbackView.dispatch),
     ("_srcfile", logging.Logger._log),
