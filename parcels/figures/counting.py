@@ -59,10 +59,9 @@ def count(day: date, now: datetime) -> Iterator[ParcelFigure]:
     """Count a day's parcels along the index of creation times."""
     start, end = map(milliseconds, bounds(day))
     created = Parcel.objects.live().filter(created_at__gte=start, created_at__lt=end)
-    status = Coalesce("last_status", Value(""))
-    rows = created.order_by().values_list("carrier_code", status, timing_at(now)).annotate(parcels=Count("id"))
-    for carrier_code, last_status, timing, parcels in rows:
-        yield ParcelFigure(day=day, carrier_code=carrier_code, status=last_status, timing=timing, parcels=parcels)
+    names = {"status": Coalesce("last_status", Value("")), "timing": timing_at(now)}
+    for row in created.order_by().values("carrier_code", **names).annotate(parcels=Count("id")):
+        yield ParcelFigure(day=day, **row)
 
 
 def count_moved(day: date) -> list[DayFigure]:
