@@ -19,7 +19,6 @@ from shops.contracts.accounts import others_of
 from shops.contracts.bulkhead import NotAskedError
 from shops.contracts.conversation import contract_with, conversation
 from shops.contracts.encryption import UnreadableSecretError
-from shops.db import clock
 from shops.staff.days import STAFF_TIME_ZONE
 from shops.staff.display_texts import number
 from shops.staff.text_pdf import Heading, as_pdf
@@ -58,7 +57,7 @@ def text_of(parcel: Parcel, numbers: list[TrackingNumber], proof: str) -> Iterat
     yield Heading(_("Claim: parcel %(number)s") % {"number": named})
     yield f"{parcel.carrier_display_name or parcel.carrier_code} {parcel.carrier_product or ''}"
     yield _("Order %(order)s of %(shop)s") % {"order": parcel.order_number or parcel.order_id, "shop": parcel.shop}
-    yield promise(parcel, clock.now())[0]
+    yield promise(parcel)[0]
     yield _("Handed in: %(at)s") % {"at": at(parcel.handed_in_at)}
     yield _("Times and days are those of %(zone)s.") % {"zone": STAFF_TIME_ZONE}
     delivered = _("The carrier has reported no delivery.")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from django.conf import settings
@@ -12,6 +12,7 @@ from django.utils.translation import override
 
 from parcels.models import Parcel, TrackingNumber
 from parcels.templatetags.parcel_page import STATUSES, is_comparable, moment, promised_until
+from shops.db import clock
 from shops.staff.days import STAFF_TIME_ZONE
 from shops.staff.display_texts import short_name
 from shops.staff.panels import lasting
@@ -52,7 +53,7 @@ def story(parcel: Parcel, numbers: Iterable[TrackingNumber]) -> list[Happening]:
     return sorted([*found.values(), *further], key=lambda each: -each.event["createdAt"])
 
 
-def promise(parcel: Parcel, now: datetime) -> tuple[str, bool]:
+def promise(parcel: Parcel) -> tuple[str, bool]:
     """Describe the delivery that was promised; the second value is whether the parcel is late."""
     end = promised_until(parcel)
     delivered_at = moment(parcel.delivery_date)
@@ -62,7 +63,7 @@ def promise(parcel: Parcel, now: datetime) -> tuple[str, bool]:
         return _("Withdrawn with its label."), False
     if not is_comparable(parcel):
         return ("" if delivered_at else _("Delivered; when is not known.")), False
-    past = (delivered_at or now) - end
+    past = (delivered_at or clock.now()) - end
     if delivered_at:
         late = _("Delivered late, %(time)s after its promise.") % {"time": lasting(past)}
         return (late, True) if past > timedelta(0) else (_("Delivered within its promise."), False)

@@ -96,7 +96,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         if not may_see(request):
             for number in numbers:
                 conceal(number, COLUMNS[TrackingNumber])
-        words, is_late = dossier.promise(parcel, clock.now())
+        words, is_late = dossier.promise(parcel)
         about = [parcel.pk, *filter(None, (number.label for number in numbers))]
         deliveries = WebhookDelivery.objects.for_shop(parcel.shop_id).filter(subject__in=about).select_related("event")
         return {
