@@ -218,6 +218,7 @@ def test_every_code_of_the_point_service_has_its_class(
         (http(b"<html>", 200, "text/html"), CarrierUnavailable),
         (http(b"<html>", 401, "text/html"), CredentialsRejected),
         (http(b"{}", 403, JSON), CredentialsRejected),
+        (http(b'{"message": "Forbidden"}', 403, JSON), CarrierUnavailable),
         (http(b"[]", 200, JSON), CarrierUnavailable),
         (http(b"{}", 200, JSON), CarrierUnavailable),
         (refused(0, 500), CarrierUnavailable),
