@@ -23,7 +23,7 @@ SEARCH_FRESH_S: Final = 900
 MAX_SEARCHES: Final = 500  # of some 20 kB; each has a place by its digest, where the next of the same place replaces it
 HEAVY_KG: Final = Decimal(20)  # above it only post offices take a parcel
 FIELD: Final = "pickupPointCode"
-ALPHA_2_LENGTH: Final = 2  # of a country's code
+ALPHA_2: Final = re.compile(r"[A-Z]{2}")  # a country's code
 # A point's texts, by the names that both carriers' services have for them.
 TEXTS: Final = dict(
     pair.split("=")

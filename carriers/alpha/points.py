@@ -14,7 +14,7 @@ from carriers.alpha.refusals import POINT_REFUSALS, SEARCH_REFUSALS
 from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.http import soap
 from carriers.http.transport import Answer, UnreadableError
-from carriers.pickup_points import ALPHA_2_LENGTH, TEXTS, PointQuery, Span, closures, degrees, joined, spans_of
+from carriers.pickup_points import ALPHA_2, TEXTS, PointQuery, Span, closures, degrees, joined, spans_of
 from carriers.products import MAINLAND
 from carriers.shipment import Credentials, PickupPoint
 from carriers.text import CarrierField, fitting, required, to_ascii
@@ -142,7 +142,7 @@ def sells(carrier_code: str, point: PickupPoint) -> bool:
 def _point(point: Element, country_code: str, *, has_distance: bool = False) -> PickupPoint:
     texts: dict[str, Any] = {name: soap.text(point, theirs) for name, theirs in TEXTS.items()}
     country, distance_m = texts["country_code"].upper(), soap.text(point, "distanceEnMetre")
-    texts["country_code"] = country if len(country) == ALPHA_2_LENGTH else _ALPHA_2.get(country, country_code)
+    texts["country_code"] = country if ALPHA_2.fullmatch(country) else _ALPHA_2.get(country, country_code)
     hours = _opening_hours(point)
     return PickupPoint(
         **texts,

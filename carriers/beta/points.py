@@ -14,7 +14,7 @@ from carriers.beta.refusals import POINT_REFUSALS, SEARCH_REFUSALS
 from carriers.errors import CarrierUnavailable, PickupPointRejected
 from carriers.http.transport import Answer, UnreadableError
 from carriers.itinerary import shipping_day
-from carriers.pickup_points import ALPHA_2_LENGTH, TEXTS, PointQuery, Span, closures, degrees, joined, spans_of
+from carriers.pickup_points import ALPHA_2, TEXTS, PointQuery, Span, closures, degrees, joined, spans_of
 from carriers.pickup_points import FIELD as POINT
 from carriers.products import PARIS
 from carriers.redaction import Redactor
@@ -171,7 +171,7 @@ def _point(point: Record, country_code: str, day: date) -> PickupPoint:
     distance_m, country = integer_of(point.get("distanceEnMetre")), texts["country_code"].upper()
     periods = ((each.get("calendarDeDebut"), each.get("calendarDeFin")) for each in objects_of(point, "listeConges"))
     found = PickupPoint(
-        **texts | {"country_code": country if len(country) == ALPHA_2_LENGTH else country_code},
+        **texts | {"country_code": country if ALPHA_2.fullmatch(country) else country_code},
         max_weight_kg=_kilograms(point.get("poidsMaxi")),
         is_open=not is_true(point, "congesTotal"),
         closures=closures(periods, _date),

@@ -107,7 +107,8 @@ def test_a_relay_overseas_is_asked_for_and_answered_by_alpha_3(serve: Serve) -> 
 
 
 @pytest.mark.parametrize(
-    ("asked", "answered"), [("BE", "BEL"), ("BE", "be"), ("BE", ""), ("RE", "RE"), ("YT", "MYT"), ("MF", "MAF")]
+    ("asked", "answered"),
+    [("BE", "BEL"), ("BE", "be"), ("BE", ""), ("BE", "00"), ("RE", "RE"), ("YT", "MYT"), ("MF", "MAF")],
 )
 def test_the_country_of_the_label_is_alpha_2(serve: Serve, asked: str, answered: str) -> None:
     carriers = Carriers(serve, http(alpha_point(abroad=asked, codePays=answered)))

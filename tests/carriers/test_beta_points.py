@@ -174,6 +174,7 @@ def test_a_point_that_cannot_take_the_parcel_is_refused_before_anything_is_bough
         {"codePays": None},
         {"codePays": "fr "},
         {"codePays": "FRA"},
+        {"codePays": 33},
         {"identifiant": " 001234\n"},
     ],
 )
