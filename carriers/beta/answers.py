@@ -86,7 +86,7 @@ def read_check(answer: Answer, *, index: int = 0) -> None:
     _, document = parts_of(answer)
     errors = errors_of(document, answer.status)
     if errors:
-        is_refused = answer.status in ANSWERED and errors[0].code
+        is_refused = answer.status in ANSWERED and errors[0].code not in ("", "0")  # which is a yes
         raise error_of(errors, answer, index=index, unknown=RequestRejected if is_refused else None)
     if answer.status != OK or not messages_of(document):
         raise UnreadableError("the answer is neither a yes nor a refusal")

@@ -39,6 +39,10 @@ def test_an_answer_without_a_message_is_no_yes(serve: Serve, document: Any) -> N
     assert tried(serve, document).asked == []
 
 
+def test_a_yes_with_the_status_of_a_refusal_is_neither(serve: Serve) -> None:
+    assert tried(serve, {"messages": [message("0", "INFOS")]}, 400).asked == []
+
+
 @pytest.mark.parametrize("status", [200, 400])
 def test_a_code_that_nobody_knows_is_a_refusal(serve: Serve, status: int) -> None:
     refusal = tried(serve, {"messages": [message("39999")]}, status).refusal
