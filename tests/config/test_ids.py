@@ -76,8 +76,9 @@ def shop() -> Shop:
 @pytest.mark.parametrize("parcel_id", IDS)
 def test_a_parcels_page_is_whole_from_wherever_it_is_opened(staff: Client, shop: Shop, parcel_id: str) -> None:
     labelled_parcel(shop, parcel_id, "6A1")
+    read: dict[str, str] = {}  # most lead to one address
     for start in pages_of_the_parcel(staff):
-        page = opened(staff, start).text
+        page = read[start] = read.get(start) or opened(staff, start).text
         for part in ("Ask the carrier now", "Maison Lumière", ShippingLabel.objects.get().id):
             assert part in page, start
         assert "Not followed" not in page
@@ -117,7 +118,7 @@ def test_a_shops_page_has_its_panels_from_wherever_it_is_opened(staff: Client, s
     places = ("/admin/shops/shop/", address_of("parcels.parcel", "P1"), page_of(label))
     starts = [link for place in places for link in links(opened(staff, place), "/change/") if "/shops/shop/" in link]
     assert len(starts) == len(places)
-    for start in starts:
+    for start in set(starts):
         page = opened(staff, start).text
         for part in ("Requests", "Contracts", "Webhook endpoints", "Parcels of the last", "Labels of the last"):
             assert part in page, (start, part)
@@ -135,7 +136,8 @@ def test_every_link_from_every_list_leads_somewhere(staff: Client) -> None:
         ContractFactory(shop=shop, id=f"con_2{number}F1")
     seen: set[str] = set()
     ends = ("/change/", "/history/")
-    todo = [link for start in [*LISTS, *LISTS] for link in links(opened(staff, start), *ends)]
+    read_last = "/admin/shops/auditentry/"  # the other lists are on record there
+    todo = [link for start in [*LISTS, read_last] for link in links(opened(staff, start), *ends)]
     while todo:
         if (address := todo.pop()) not in seen:
             seen.add(address)
