@@ -13,6 +13,7 @@ from zipfile import ZipFile
 MAX_MEMORY_BYTES: Final = 512 * 1024 * 1024
 MAX_CPU_S: Final = 30  # in case the parent has died
 MAX_OUTPUT_BYTES: Final = 40 * 1024 * 1024
+END: Final = b"%%EOF"
 
 
 def _merged(pdfs: Iterable[bytes]) -> bytes:
@@ -21,7 +22,9 @@ def _merged(pdfs: Iterable[bytes]) -> bytes:
 
     writer = PdfWriter()
     for pdf in pdfs:
-        pages = PdfReader(io.BytesIO(pdf)).pages
+        # The reader gives up on a PDF whose last line is missing; viewers open it.
+        end = END if pdf.rfind(END) < pdf.rfind(b"startxref") else b""
+        pages = PdfReader(io.BytesIO(pdf + end)).pages
         if len(pages) == 0:
             raise ValueError("a PDF without a page")
         for page in pages:

@@ -13,7 +13,7 @@ import pypdfium2
 import pytest
 import zxingcpp
 
-from carriers import CARRIERS
+from carriers import CARRIERS, pdf
 from carriers.errors import RequestRejected
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
@@ -187,6 +187,19 @@ def test_a_pdf_after_empty_lines_or_a_byte_order_mark_is_kept(serve: Serve, befo
     label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
     assert merged(label).startswith(b"%PDF-")
     assert page_widths(merged(label)) == [281]
+
+
+def test_a_pdf_without_its_last_line_is_merged_as_its_newest_revision(serve: Serve) -> None:
+    server = serve(always(http(answer_file("beta_parcel_1.multipart"), content_type=MULTIPART)))
+    (whole,) = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"]).pdfs.values()
+    revision = pypdf.PdfWriter(io.BytesIO(whole), incremental=True)
+    revision.pages[0].rotate(90)
+    revision.write(revised := io.BytesIO())
+
+    cut = [each[: each.rindex(b"%%EOF")] for each in (whole, revised.getvalue())]
+
+    pages = pypdf.PdfReader(io.BytesIO(pdf.rewritten(cut, timeout_s=30))).pages
+    assert [page.rotation for page in pages] == [0, 90]
 
 
 def test_any_prefix_a_default_namespace_and_space_before_the_declaration_are_read(serve: Serve) -> None:
