@@ -8,7 +8,6 @@ from typing import Literal
 from anyascii import anyascii
 from reportlab import rl_config
 from reportlab.graphics.barcode.code128 import Code128
-from reportlab.lib.pagesizes import A4
 from reportlab.lib.units import mm
 from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.pdfgen.canvas import Canvas
@@ -23,7 +22,8 @@ rl_config.useA85 = 0  # streams as they are, not as text, which takes a sixth of
 
 Font = tuple[str, float]  # name and size in points
 Point = tuple[float, float]
-PageFormat = Literal["10x15", "A4"]
+PageFormat = Literal["A4", "10x15", "10x12", "10x10"]
+SIZES_MM: dict[PageFormat, Point] = {"A4": (210, 297), "10x15": (100, 150), "10x12": (100, 120), "10x10": (100, 100)}
 # Of a label: the boxes, from y on and so high, of which some are filled; the lines; and the texts, in mm.
 BOXES = ((130.0, 19.0, True), (46.0, 14.5, False), (1.0, 7.5, True), (1.0, HEIGHT_MM - 2, False))
 LINES = ((1.0, 103.0, 99.0, 103.0), (46.0, 46.0, 46.0, 60.5), (72.0, 46.0, 72.0, 60.5))
@@ -96,11 +96,13 @@ class Label:
 
 def label_pdf(*labels: Label) -> bytes:
     """Return a PDF of one page for each label, all of one size; the same labels give the same bytes."""
-    is_a4 = labels[0].page_format == "A4"
-    page = Page(A4 if is_a4 else (WIDTH_MM * mm, HEIGHT_MM * mm), labels[0].tracking_number)
+    width_mm, height_mm = SIZES_MM[labels[0].page_format]
+    page = Page((width_mm * mm, height_mm * mm), labels[0].tracking_number)
     for label in labels:
-        if is_a4:
-            page.canvas.translate(10 * mm, A4[1] - (HEIGHT_MM + 10) * mm)  # the label's corner, in the sheet
+        if height_mm > HEIGHT_MM:
+            page.canvas.translate(10 * mm, (height_mm - HEIGHT_MM - 10) * mm)  # the label's corner, in the sheet
+        elif height_mm < HEIGHT_MM:
+            page.canvas.scale(height_mm / HEIGHT_MM, height_mm / HEIGHT_MM)
         _draw(page, label)
         page.canvas.showPage()
     return page.finished()
@@ -138,6 +140,7 @@ class CustomsForm:
     facts: Sequence[str]  # postage, EORI, invoice and the like, a line each
     articles: Sequence[str]
     copies: int
+    page_format: PageFormat
 
     @property
     def printed(self) -> tuple[str, ...]:
@@ -145,9 +148,12 @@ class CustomsForm:
 
 
 def customs_form_pdf(label: Label, form: CustomsForm) -> bytes:
-    """Return a PDF of A4 pages, one for each copy."""
-    page = Page(A4, f"CN23 {label.tracking_number}")
+    """Return a PDF of a page for each copy, drawn as on A4 and scaled to the form's format."""
+    size_mm = SIZES_MM[form.page_format]
+    page = Page((size_mm[0] * mm, size_mm[1] * mm), f"CN23 {label.tracking_number}")
+    scale = min(own / whole for own, whole in zip(size_mm, SIZES_MM["A4"], strict=True))
     for copy in range(1, form.copies + 1):
+        page.canvas.scale(scale, scale)
         page.text((20, 270), "CUSTOMS DECLARATION   CN23", (BOLD, 18))
         page.text((20, 262), f"Parcel {label.tracking_number}   {label.weight_kg:.2f} kg", (REGULAR, 11))
         page.text((160, 262), f"Copy {copy} of {form.copies}", (REGULAR, 11))

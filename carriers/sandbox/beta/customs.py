@@ -4,7 +4,7 @@ import re
 
 from carriers.sandbox.beta.answers import Violations
 from carriers.sandbox.beta.order import EORI, SIZE_KEYS, Order
-from carriers.sandbox.beta.tables import DUTIES_PAID_TO, MOST_ARTICLES, RULES
+from carriers.sandbox.beta.tables import DUTIES_PAID_TO, FORMATS, MOST_ARTICLES, RULES
 from carriers.sandbox.data import COUNTRIES, EU, FRANCE, OVERSEAS, is_outside_union
 from carriers.sandbox.http import Json
 from carriers.sandbox.papers import CustomsForm
@@ -105,7 +105,8 @@ def customs_form(order: Order) -> CustomsForm | None:
         "Duties paid by the sender": "yes" if parcel.get("ddp") or parcel.get("ftd") else "",
     }
     lines = tuple(f"{name}: {value}" for name, value in facts.items() if value)
-    return CustomsForm(lines, tuple(map(_article_line, order.articles)), declarations.get("numberOfCopies", 4))
+    copies, page_format = declarations.get("numberOfCopies", 4), FORMATS[order.form_format]
+    return CustomsForm(lines, tuple(map(_article_line, order.articles)), copies, page_format)
 
 
 def _article_line(article: Json) -> str:

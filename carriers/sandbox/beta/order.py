@@ -39,6 +39,7 @@ class Order:
         self.origin: str = self.sender.get("countryCode", "")
         self.country: str = self.addressee.get("countryCode", "")
         self.articles = self.declarations["contents"].get("article", [])
+        self.form_format = self.fields.get(FORM_FORMAT, "PDF_A4_300dpi")
         self.is_declared = self.declarations.get("includeCustomsDeclarations", False)
         self.is_pickup = self.code in PICKUP_CODES
         self.point = point_of("beta", self.parcel.get("pickupLocationId", "")) if self.is_pickup else None

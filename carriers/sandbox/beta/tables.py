@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from carriers.sandbox.data import COUNTRIES, EU, FRANCE, codes, content, rows, rules_of
-from carriers.sandbox.papers import PageFormat
+from carriers.sandbox.papers import SIZES_MM, PageFormat
 
 REQUEST, SLIP = content("beta/label_request.json"), content("beta/slip_request.json")
 
@@ -14,7 +14,7 @@ MOST_PARCELS = 4
 RETURN_CHOICES = (2, 3)
 RETURN_CHOICES_OF = {"US": (2,)}  # at the sender's cost
 DUTIES_PAID_TO = codes("GB CH AU CA CN HK JP KR SG TH US AE BH EG ID KW MX OM PH SA ZA")  # `ddp`, from FR
-FORMATS: dict[str, PageFormat] = {"PDF_A4_300dpi": "A4", "PDF_10x15_300dpi": "10x15"}
+FORMATS: dict[str, PageFormat] = {f"PDF_{size}_300dpi": size for size in SIZES_MM}  # of labels and customs forms
 
 
 PRODUCTS = {row["code"]: row["name"] for row in rows("beta/products.csv")}

@@ -56,7 +56,6 @@ NEEDED, WRONG, WRONG_SENDER = 30220, 30221, 30065
 ALWAYS_NEEDED = ("BE", "US")
 # Rising digits are taken for an invented number; the shortest row that is published has eight.
 RISING_ROWS = ("01234567", "12345678", "23456789")
-FORM_FORMATS = ("PDF_A4_300dpi",)  # of the published ones, those that are drawn here
 
 
 def validate_request(order: Order, api_key: str, ledger: Ledger) -> Violations:
@@ -87,7 +86,7 @@ def _validate_letter(violations: Violations, order: Order) -> None:
     pairs = order.body["fields"].get("field", [])
     is_known = len(order.fields) == len(pairs) and order.fields.keys() <= KEYS
     violations.require(is_known, NOT_POSSIBLE, "fields: unknown or repeated key")
-    violations.require(order.fields.get(FORM_FORMAT, FORM_FORMATS[0]) in FORM_FORMATS, NOT_POSSIBLE, FORM_FORMAT)
+    violations.require(order.form_format in tables.FORMATS, NOT_POSSIBLE, FORM_FORMAT)
     validate_customs(violations, order)
 
 

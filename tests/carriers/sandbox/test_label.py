@@ -47,7 +47,10 @@ def scanned(pdf: bytes) -> list[tuple[Any, str]]:
     return [(code.format, code.text) for code in zxingcpp.read_barcodes(image)]
 
 
-@pytest.mark.parametrize(("page_format", "size_mm"), [("10x15", (100, 150)), ("A4", (210, 297))])
+@pytest.mark.parametrize(
+    ("page_format", "size_mm"),
+    [("10x15", (100, 150)), ("10x12", (100, 120)), ("10x10", (100, 100)), ("A4", (210, 297))],
+)
 def test_a_label_has_its_size_and_a_barcode_that_scans(page_format: Any, size_mm: tuple[int, int]) -> None:
     pdf = label_pdf(replace(LABEL, page_format=page_format))
 

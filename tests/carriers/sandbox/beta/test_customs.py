@@ -43,6 +43,17 @@ UNDECLARED: Changes = {f"{SERVICE}.totalAmount": GONE, DECLARATION: GONE}
 
 
 @pytest.mark.parametrize(
+    ("kind", "size_mm"),
+    [("PDF_A4_300dpi", (210, 297)), ("PDF_10x15_300dpi", (100, 150)), ("PDF_10x12_300dpi", (100, 120))],
+)
+def test_a_form_has_the_format_that_is_asked_for(sandbox: SandboxServer, kind: str, size_mm: tuple[int, int]) -> None:
+    form = beta_buy(sandbox, {**SWISS, **fields(OUTPUT_PRINT_TYPE_CN23=kind)}).parts["cn23"]
+
+    sizes = [page.mediabox for page in pypdf.PdfReader(io.BytesIO(form)).pages]
+    assert [(round(size.width / 72 * 25.4), round(size.height / 72 * 25.4)) for size in sizes] == [size_mm] * 4
+
+
+@pytest.mark.parametrize(
     ("country", "zip_code", "code"),
     [
         *(("ES", zip_code, "DOS") for zip_code in ("35001", "38001", "51001", "52001")),
