@@ -52,9 +52,12 @@ def is_number_missing(name: str, number: str) -> bool:
     return not is_given and (bool(number) or name.startswith(SENDING_THEIR_NUMBER))
 
 
-def account_name(contract: str, api_key: str) -> str:
-    """Return the account's name in the ledger; of an API key, a secret, only the end is shown."""
-    return f"api key ...{api_key[-4:]}" if api_key else contract
+def account_names(contract: str, api_key: str, number: str = "") -> list[str]:
+    """Return the names that a call's account has in the ledger, its own number first if it is said.
+
+    Of an API key, a secret, only the end is shown.
+    """
+    return [name for name in (number, f"api key ...{api_key[-4:]}" if api_key else contract) if name]
 
 
 def answer_information(state: State, request: Request) -> Response:

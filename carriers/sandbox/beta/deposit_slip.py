@@ -5,7 +5,8 @@ import time
 from reportlab.lib.pagesizes import A4
 
 from carriers.sandbox.beta import answers, tables
-from carriers.sandbox.beta.accounts import account_name
+from carriers.sandbox.beta.accounts import account_names
+from carriers.sandbox.beta.order import ACCOUNT_NUMBER, read_fields
 from carriers.sandbox.beta.validation import validate_credentials
 from carriers.sandbox.data import content, filled
 from carriers.sandbox.faults import Operation
@@ -24,17 +25,17 @@ def answer_deposit_slip(state: State, request: Request) -> Response:
     validate_credentials(violations, body, api_key)
     if violations.errors:
         return answers.refused(violations.errors)
-    account = account_name(body.get("contractNumber", ""), api_key)
+    accounts = account_names(body.get("contractNumber", ""), api_key, read_fields(body).get(ACCOUNT_NUMBER, ""))
     numbers = body["generateBordereauParcelNumberList"].get("parcelsNumbers", [])
     if not numbers:
         return _refusal(INVALID_PARCEL, "a number is expected")
     for number in numbers:
         row = state.ledger.purchase("beta", number)
-        if row is None or row.account != account:
+        if row is None or row.account not in accounts:
             return _refusal(INVALID_PARCEL, number)
 
     asked = Operation("beta", OPERATION)
-    return state.perform(asked, lambda _: _slip(account, numbers), lambda name: _refusal(name, ""))
+    return state.perform(asked, lambda _: _slip(accounts[0], numbers), lambda name: _refusal(name, ""))
 
 
 def _refusal(code: str, detail: str) -> Response:

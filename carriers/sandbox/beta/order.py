@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from carriers.sandbox.beta.accounts import account_name
+from carriers.sandbox.beta.accounts import account_names
 from carriers.sandbox.beta.tables import PICKUP_CODES
 from carriers.sandbox.http import Json
 from carriers.sandbox.pickup_points import folded, point_of
@@ -34,7 +34,7 @@ class Order:
             letter["customsDeclarations"],
         )
         self.sender, self.addressee = letter["sender"]["address"], letter["addressee"]["address"]
-        self.account = account_name(body.get("contractNumber", ""), api_key)
+        self.accounts = account_names(body.get("contractNumber", ""), api_key, self.fields.get(ACCOUNT_NUMBER, ""))
         self.code: str = self.service.get("productCode", "")
         self.origin: str = self.sender.get("countryCode", "")
         self.country: str = self.addressee.get("countryCode", "")

@@ -41,7 +41,7 @@ def answer_beta(state: State, request: Request) -> Response:
             customs_form=customs_form(order),
             misrouted_by=order.misrouted_by,
         )
-        state.ledger.record([parcel], order.account, fault)
+        state.ledger.record([parcel], order.accounts[0], fault)
         made = {"parcelNumber": parcel.number, "parcelNumberPartner": None, "pdfUrl": None, "fields": None}
         return answers.multipart({"messages": messages, block: made}, _documents(parcel, fault.name))
 

@@ -39,14 +39,14 @@ SITES: tuple[dict[str, Any], ...] = (
 def answer_timeline(state: State, request: Request) -> Response:
     try:
         fields = dict.fromkeys(FIELDS, "") | read_request(request, dict.fromkeys(FIELDS, "text"))
-        # An API key goes before a login, which may come along with it.
         accounts.check(accounts.name_of(fields))
-        account = accounts.account_name(fields["login"], fields["apiKey"])
+        # The account's number may come along with an API key.
+        names = accounts.account_names(fields["login"], fields["apiKey"], fields["login"])
         number, language = fields["parcelNumber"], fields["lang"]
         purchase = _purchase(state, number)
 
         def tell(_: Fault) -> Response:
-            parcel = _visible(purchase, number, language, account)
+            parcel = _visible(purchase, number, language, names)
             return _answer(FOUND, parcel_json(parcel, state.ledger.way(parcel), language), language)
 
         return state.perform(Operation("beta", TIMELINE, purchase.reference if purchase else ""), tell, _refused)
@@ -62,7 +62,7 @@ def _purchase(state: State, number: str) -> Purchase | None:
     return found if found and number in (found.tracking_number, partner_reference(found)) else None
 
 
-def _visible(purchase: Purchase | None, number: str, language: str, account: str) -> Purchase:
+def _visible(purchase: Purchase | None, number: str, language: str, names: list[str]) -> Purchase:
     """Return the parcel if the contract may see it; CodeError if not."""
     if language not in LANGUAGES or not NUMBER.fullmatch(number):
         raise CodeError(MALFORMED)
@@ -70,7 +70,7 @@ def _visible(purchase: Purchase | None, number: str, language: str, account: str
         raise CodeError(int(magic[1]))
     if purchase is None or purchase.findable_at_s > time.time():
         raise CodeError(UNKNOWN)
-    if purchase.account not in ("", account):
+    if purchase.account not in ("", *names):
         raise CodeError(FOREIGN)
     if time.time() - purchase.made_at_s > OLDEST_S:
         raise CodeError(TOO_OLD)

@@ -218,6 +218,6 @@ def _validate_link(violations: Violations, order: Order, ledger: Ledger) -> None
     violations.require(len(followers) == (count - 1 if is_master else 0), NOT_POSSIBLE, FOLLOWERS)
     if not violations.errors:
         found = [ledger.purchase("beta", number) for number in followers]
-        theirs = [row for row in found if row and (row.account, row.parcel_count) == (order.account, count)]
+        theirs = [row for row in found if row and row.account in order.accounts and row.parcel_count == count]
         ranks = {row.parcel_rank for row in theirs}
         violations.require(ranks == set(range(1, len(found) + 1)), NOT_POSSIBLE, f"{FOLLOWERS}: unknown numbers")

@@ -134,6 +134,15 @@ def test_an_account_of_the_newer_kind_says_its_number(sandbox: SandboxServer) ->
     assert slip(sandbox, [number], api_key="NEW-key", fields=says).parts["deliveryPaper"]
 
 
+def test_a_slip_is_of_one_account_whatever_its_credentials(sandbox: SandboxServer) -> None:
+    ones, others = ({"field": [{"key": "ACCOUNT_NUMBER", "value": value}]} for value in ("123456", "654321"))
+    without = {"contractNumber": GONE, "password": GONE}
+    bought = [beta_buy(sandbox).number, beta_buy(sandbox, {**without, "fields": ones}, apiKey="CHILD-key").number]
+
+    assert slip(sandbox, bought, api_key="CHILD-key", fields=ones).infos["bordereauHeader"]["clientNumber"] == "123456"
+    assert slip(sandbox, bought, api_key="CHILD-key", fields=others).codes == ["50031"]
+
+
 def test_another_accounts_or_an_unknown_parcel_is_refused_by_number(sandbox: SandboxServer) -> None:
     own, strange = beta_buy(sandbox).number, beta_buy(sandbox, {"contractNumber": "654321"}).number
 

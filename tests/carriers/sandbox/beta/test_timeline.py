@@ -86,7 +86,8 @@ def test_texts_are_in_the_language_asked(sandbox: SandboxServer, language: str, 
         ("101", {"lang": None}),
         ("101", {"more": "x"}),
         ("104", {"login": "999999"}),
-        ("104", {"apiKey": "another-key"}),
+        ("104", {"apiKey": "another-key", "login": None, "password": None}),
+        ("104", {"apiKey": "another-key", "login": "999999", "password": None}),
         ("201", {"login": None}),
         ("201", {"password": None}),
         ("201", {"login": "130000"}),
@@ -116,6 +117,12 @@ def test_an_api_key_sees_its_own_parcels(sandbox: SandboxServer) -> None:
     assert code_of(ask(sandbox, number, login=None, password=None, apiKey="key-1234")) == "0"
     assert code_of(ask(sandbox, number, apiKey="key-1234")) == "0"
     assert code_of(ask(sandbox, number)) == "104"
+
+
+def test_an_accounts_number_beside_an_api_key_shows_what_its_contract_bought(sandbox: SandboxServer) -> None:
+    number = beta_buy(sandbox).number
+
+    assert code_of(ask(sandbox, number, password=None, apiKey="key-1234")) == "0"
 
 
 def test_a_foreign_parcel_is_everybodys_until_it_is_too_old(sandbox: SandboxServer) -> None:
