@@ -1,5 +1,6 @@
 """beta's pickup point service: searches, look-ups and errors."""
 
+import re
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +10,8 @@ import requests
 from carriers.sandbox.beta.points import MESSAGES
 from carriers.sandbox.data import PARIS
 from carriers.sandbox.server import SandboxServer
-from tests.carriers.sandbox.control import TIMEOUT_S, arm, post
+from tests.carriers.sandbox.beta.orders import ADDRESSEE, PICKUP, beta_buy, beta_to
+from tests.carriers.sandbox.control import TIMEOUT_S, arm, get, post
 from tests.support.cases import in_one_test
 
 SEARCH, LOOK_UP = "findRDVPointRetraitAcheminement", "findPointRetraitAcheminementByID"
@@ -17,6 +19,7 @@ NOTHING: dict[str, tuple[str, Any]] = {
     SEARCH: ("listePointRetraitAcheminement", []),
     LOOK_UP: ("pointRetraitAcheminement", None),
 }
+MOBILES = {"FR": "+33699001122", "MC": "+33699001122", "BE": "+32470990011"}
 TODAY = datetime.now(PARIS).strftime("%d/%m/%Y")
 CREDENTIALS = {"accountNumber": "123456", "password": "secret"}
 
@@ -64,6 +67,22 @@ def test_a_look_up_answers_the_point(sandbox: SandboxServer) -> None:
 
 def test_an_api_key_in_the_body_replaces_the_account(sandbox: SandboxServer) -> None:
     assert ask(sandbox, LOOK_UP, accountNumber=None, password=None, apiKey="key-1")["errorCode"] == 0
+
+
+@in_one_test("country", "FR MC BE DE LU NL AT ES IE IT PT CZ DK EE HU LT LV PL SE SI SK FI".split())
+def test_a_point_is_found_and_sold_to_in_every_country_that_is_served(sandbox: SandboxServer, country: str) -> None:
+    point = next(row for row in open_points(sandbox) if row["country"] == country)
+    place = {"zipCode": re.sub(r"\W", "", point["zip_code"]), "city": point["city"], "countryCode": country}
+    found = ask(sandbox, SEARCH, **place, optionInter="0" if country == "FR" else "1")
+
+    assert point["code"] in [each["identifiant"] for each in found["listePointRetraitAcheminement"]]
+    order = {**PICKUP, **beta_to(country, point["zip_code"], "HD"), "letter.parcel.pickupLocationId": point["code"]}
+    assert beta_buy(sandbox, {**order, f"{ADDRESSEE}.mobileNumber": MOBILES.get(country, "+491701122334")}).codes == []
+
+
+def open_points(sandbox: SandboxServer) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = get(f"{sandbox.url}/points", carrier="beta", status="open")
+    return rows
 
 
 @pytest.mark.parametrize("operation", [SEARCH, LOOK_UP])
