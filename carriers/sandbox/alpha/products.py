@@ -34,9 +34,11 @@ def _list(state: State, message: soap.Message) -> Response:
     soap.require(is_known, NO_TARIFF)
     is_from_there = is_postal_code_of(fields["depCountryCode"], fields["depZipCode"])
     soap.require(is_from_there and _is_there(country, fields["arrZipCode"]), NO_TARIFF)
-    soap.require(0 < float(fields["weight"]) <= tables.HEAVIEST_KG, NO_TARIFF)
+    weight_kg = float(fields["weight"])
+    soap.require(0 < weight_kg <= tables.HEAVIEST_KG, NO_TARIFF)
 
-    found = [_product(code) for code in _codes(account, _country(country))]
+    codes = _codes(account, _country(country))
+    found = [_product(code) for code in codes if weight_kg <= tables.PRODUCTS[code].heaviest_kg]
     return service.perform(state, message, lambda _: service.succeeded(message, found))
 
 

@@ -55,6 +55,10 @@ class Product:
     is_relay: bool = False
     as_code: str = ""  # the `as` that it is bought with; others have none
 
+    @property
+    def heaviest_kg(self) -> int:
+        return HEAVIEST_RELAY_KG if self.is_relay else HEAVIEST_KG
+
 
 def _product(row: dict[str, str]) -> Product:
     """Read a product, whose countries are a group's name or codes, and its services, some `337:0-3` for weights."""

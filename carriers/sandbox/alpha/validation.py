@@ -134,8 +134,7 @@ def _validate_parcel(recipient: Fields, ref: Fields, skybill: Fields) -> None:
     weight_kg = float(skybill["weight"])
     if product is None:
         raise tables.refusal_named("contract")
-    heaviest_kg = tables.HEAVIEST_RELAY_KG if product.is_relay else tables.HEAVIEST_KG
-    require(0 < weight_kg <= heaviest_kg, INVALID, f"weight, above 0 and at most {heaviest_kg} kg")
+    require(0 < weight_kg <= product.heaviest_kg, INVALID, f"weight, above 0 and at most {product.heaviest_kg} kg")
     require(country in product.countries, NOT_FOUND)
     above_kg, up_to_kg = product.services.get(int(skybill["service"]), (0, 0))
     require(above_kg < weight_kg <= up_to_kg, NOT_FOUND)

@@ -35,6 +35,11 @@ def test_the_products_of_a_place_come_without_leading_zeros_and_without_amounts(
     assert {ask(sandbox, arrCity=city, type=kind).code for city in ("-", "A" * 50) for kind in "MD"} == {"0"}
 
 
+def test_relays_take_no_parcel_above_20_kg(sandbox: SandboxServer) -> None:
+    assert ask(sandbox, weight="20").texts("productCode") == ask(sandbox).texts("productCode")
+    assert ask(sandbox, weight="20.01").texts("productCode") == ["1", "16", "4I", "44", "17"]
+
+
 def test_sides_and_a_day_may_be_asked_with(sandbox: SandboxServer) -> None:
     more = {"height": "10", "length": "20", "width": "15", "shippingDate": "2026-11-26T12:00:00"}
     assert ask(sandbox, **more).texts("productCode") == ask(sandbox).texts("productCode")
