@@ -36,6 +36,7 @@ NOT_INSURED: Final = frozenset({"SS", "SX"})  # countries
 MOST_INSURED_EUR: Final = Decimal(5000)
 MOST_INSURED_AT_POINTS_EUR: Final = Decimal(1000)
 LOCAL_POST: Final = 1  # of `reseauPostal`
+MACHINABLE_CM: Final = 120  # the sum of the sides of the largest parcel that machines sort
 _SYMBOLS: Final = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -122,7 +123,7 @@ def _letter(shipment: Shipment, product: Product, index: int) -> Json:
     point = {"pickupLocationId": shipment.pickup_point_code} if is_at_point else {}
     # Rounded up: a weight below the one on the carrier's scale would be a false declaration.
     weight_kg = package.weight_kg.quantize(WEIGHT_STEP_KG, ROUND_UP)
-    parcel = {"weight": float(weight_kg), **point, **sold["parcel"], **instructions}
+    parcel = {"weight": float(weight_kg), **point, **sold["parcel"], **instructions, **_size(shipment, package)}
     return {
         "service": {**sold["service"], **_service(shipment)},
         "parcel": parcel,
@@ -139,6 +140,13 @@ def _sold(shipment: Shipment, product: Product, package: Package) -> Json:
         lambda: _insurance(shipment, code, is_at_point=product.needs_pickup_point),
     )
     return {"service": {"productCode": code}, "parcel": insurance}
+
+
+def _size(shipment: Shipment, package: Package) -> Json:
+    """Return what is said of a large parcel, where its sides are said; none to a pickup point is large."""
+    sides = (package.length_cm, package.width_cm, package.height_cm)
+    is_large = sum(filter(None, sides)) > MACHINABLE_CM and not PRODUCTS[shipment.product_code].needs_pickup_point
+    return {"nonMachinable": True} if is_large and is_ddp(shipment) else {}
 
 
 def _service(shipment: Shipment) -> Json:

@@ -16,11 +16,13 @@ SOAP = CustomsItem("Savon", 1, Decimal("4.10"), Decimal("0.1"), "340111")
 DUTIES_PAID_TO = "GB CH AU CA CN HK JP KR SG TH US AE BH EG ID KW MX OM PH SA ZA".split()
 
 
-def duties(country_code: str, origin: str = "FR", product_code: str = "beta") -> dict[str, Any]:
+def duties(
+    country_code: str, origin: str = "FR", product_code: str = "beta", sides: dict[str, Any] = SIDES
+) -> dict[str, Any]:
     """Return the parcel of an order whose sender pays the duties."""
     recipient = {"phone": "+33699001122", "province_code": "ON"}
     customs = replace(OWN, eori=EORI, is_duties_paid_by_sender=True)
-    packages = (Package(Decimal("1.5"), **SIDES),)
+    packages = (Package(Decimal("1.5"), **sides),)
     sender = {"country_code": origin}
     (body,) = sent(product_code, country_code, recipient=recipient, customs=customs, packages=packages, sender=sender)
     parcel: dict[str, Any] = body["letter"]["parcel"]
@@ -50,6 +52,15 @@ def test_duties_that_do_not_exist_are_refused_by_name(country_code: str, origin:
     with pytest.raises(RequestRejected, match=r"^customs\.dutiesPaidBySender: is ") as caught:
         duties(country_code, origin, product_code)
     assert caught.value.field == "customs.dutiesPaidBySender"
+
+
+@pytest.mark.parametrize(("height_cm", "is_said"), [(20, {}), (21, {"nonMachinable": True})])
+def test_a_parcel_whose_sides_are_above_120_cm_together_is_not_for_machines(
+    height_cm: int, is_said: dict[str, bool]
+) -> None:
+    parcel = duties("CH", sides={"length_cm": 60, "width_cm": 40, "height_cm": height_cm})
+
+    assert {name: value for name, value in parcel.items() if name == "nonMachinable"} == is_said
 
 
 MANUFACTURER = "FRATENOR12LIL"
