@@ -18,7 +18,7 @@ from carriers.sandbox.state import State
 
 BUY = "shippingMultiParcelV4"
 REPRINT = "getReservedSkybillWithTypeAndModeAuth"
-FORMATS: dict[str, PageFormat] = {"PDF": "A4", "SPD": "A4", "THE": "10x15"}
+FORMATS: dict[str, PageFormat] = {"PDF": "A4", "PPR": "A4", "SPD": "A4", "THE": "10x15"}
 NO_LOCKERS = ("5X", "6B")  # which are searched with type C
 
 

@@ -59,7 +59,7 @@ def read_shipment(message: Message) -> Shipment:
     for name, element in message.children:
         if name in structures:
             structures[name].append(leaves(children_of(element), schemas[name], name))
-        else:
+        elif name != tables.GOODS:
             top[name] = leaf_text(element)
     is_ordered = all(
         list(block) == sorted(block, key=schemas[name].index) for name, blocks in structures.items() for block in blocks

@@ -142,6 +142,19 @@ def test_what_is_no_reservation_or_asked_for_wrongly_is_not_reprinted(sandbox: S
     assert reprint(sandbox, bought.texts("reservationNumber")[0], account="1").code == "32"
 
 
+def test_a_label_is_sold_with_relays_nearby_too(sandbox: SandboxServer) -> None:
+    bought = alpha_buy(sandbox, {"skybillParamsValue.mode": "PPR"})
+    again = reprint(sandbox, bought.texts("reservationNumber")[0], mode="PPR")
+
+    assert (bought.code, again.texts("type")) == ("0", ["PPR"])
+
+
+def test_goods_are_taken_as_the_last_child(sandbox: SandboxServer) -> None:
+    goods = {"articlesValue": [{"content": "Shirts", "hscode": "610910", "position": "1"}], "incoterm": "01"}
+
+    assert alpha_buy(sandbox, {"customsValue": goods}).code == "0"
+
+
 def test_numbers_may_be_ordered_without_labels(sandbox: SandboxServer) -> None:
     bought = alpha_buy(sandbox, {"skybillParamsValue.withReservation": "1"})
 
