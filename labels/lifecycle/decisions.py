@@ -60,8 +60,8 @@ def adopt(*, label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes |
     """Keep parcels that were made; `tracking_numbers` has one for each parcel ordered, empty for one that is left out.
 
     Without `pdf` the label gets the row's PDFs of these parcels, or the carrier is asked by the reservation. Other
-    known numbers stay on the row, and are cancelled. Raise DecisionError. While the storage is down, the returned label
-    is `received`, not generated.
+    numbers that are known, or that the carrier finds, stay on the row, and are cancelled. Raise DecisionError. While
+    the storage is down, the returned label is `received`, not generated.
     """
     open_states = TRANSITIONS[Event.ADOPTED].sources
     taken = claim(label.id, ShippingLabel.objects.free().filter(state__in=open_states))
@@ -77,7 +77,8 @@ def adopt(*, label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes |
         content = pdf or (unmerged.packed(kept) if kept else fetched(taken, tracking_numbers))
         is_lacking = kept and lacks_customs_form(taken, tracking_numbers, kept)
         warning = notices.of_missing_forms(taken, tracking_numbers, kept) if is_lacking else ""
-        save_adoption(taken, tracking_numbers, content, warning)
+        made = [*taken.tracking_numbers, *(() if all(tracking_numbers) else found(taken))]
+        save_adoption(taken, tracking_numbers, made, content, warning)
     except DecisionError:
         outcomes.end_lease(taken)
         raise
@@ -110,15 +111,25 @@ def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
         ) from error
 
 
-def save_adoption(label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes, warning: str) -> None:
-    """Write the decision and the PDF to the row, before the storage can fail; raise NotOpenError."""
+def found(label: ShippingLabel) -> tuple[str, ...]:
+    """Return the numbers that the carrier finds of the label; none where it can't be asked or does not answer."""
+    if outcomes.has_search(label):
+        with suppress(CarrierError, NotAskedError), conversation_about(label, Service.CANCELLATION) as talk:
+            return talk.carrier.find_by_reference(label.id, talk.credentials)
+    return ()
+
+
+def save_adoption(
+    label: ShippingLabel, tracking_numbers: Sequence[str], made: Sequence[str], pdf: bytes, warning: str
+) -> None:
+    """Write the decision and the PDF to the row, before the storage can fail; raise NotOpenError.
+
+    What of the parcels `made` is not adopted, and not cancelled, is to be cancelled.
+    """
     adopted = list(filter(None, tracking_numbers))
     facts: dict[str, Any] = {
         "tracking_numbers": adopted,
-        # What is known beside it; what of that is not cancelled is to be cancelled.
-        "surplus_numbers": outcomes.unique(
-            label.surplus_numbers, (each for each in label.tracking_numbers if each not in adopted)
-        ),
+        "surplus_numbers": outcomes.unique(label.surplus_numbers, (each for each in made if each not in adopted)),
         "pdf": pdf,
         "cancel_requested_at": None,
         **outcomes.NO_ERROR,

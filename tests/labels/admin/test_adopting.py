@@ -274,6 +274,19 @@ def test_a_part_of_what_was_ordered_is_adopted_and_told(sandbox: Sandbox, staff:
     assert len(PdfReader(io.BytesIO(download(replayed["labelUrl"]))).pages) > 1  # the label and its customs form
 
 
+def test_parcels_that_staff_leave_out_and_only_the_carrier_knows_of_are_cancelled(
+    sandbox: Sandbox, staff: Client, buyer: Caller
+) -> None:
+    """No answer came for the order, so the row has no number."""
+    label = bought_unknown(buyer, "alpha", parcels=3)
+    first, second, third = numbers_of(sandbox, label)
+
+    assert "Adopted." in decide(staff, label, "adopt", number_2=second, pdf=upload(pdf_file())).text
+    assert (label.tracking_numbers, label.surplus_numbers) == ([second], [first, third])
+    reconcile()
+    assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made(label.id)] == [True, False, True]
+
+
 def test_an_adopted_parcels_missing_customs_form_is_told_to_the_shop_and_the_staff(
     staff: Client, buyer: Caller
 ) -> None:
