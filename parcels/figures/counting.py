@@ -18,7 +18,7 @@ from parcels.models import Parcel, TrackingNumber
 from parcels.tracking.events import milliseconds
 from shops.db import clock
 from shops.staff import figures
-from shops.staff.days import bounds, day_of, last_days
+from shops.staff.days import bounds, day_of, last_days, next_day
 
 DAYS_SHOWN: Final = 30
 SILENT_DAYS: Final = (3, 7, 14)
@@ -51,8 +51,9 @@ def moved_days(days: list[date], last: datetime | None) -> list[date]:
     """
     today = days[-1]
     first = days[0] if last and day_of(last) == today else (today - LOOK_BACK).replace(day=1)
-    kept = timedelta(days=settings.KEEP_PARCELS_DAYS) if settings.KEEP_PARCELS_DAYS else today - first
-    return last_days(today, min(today - first, kept).days + 1)
+    if settings.KEEP_PARCELS_DAYS:  # of the day of this age some parcels are gone
+        first = max(first, next_day(day_of(clock.now() - timedelta(days=settings.KEEP_PARCELS_DAYS))))
+    return last_days(today, (today - first).days + 1)
 
 
 def count(day: date, now: datetime) -> Iterator[ParcelFigure]:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from config.retention import apply_retention
 from parcels.figures.counting import recount
 from parcels.figures.models import DayFigure, ParcelFigure, TrackingFigure
 from parcels.models import Parcel, TrackingNumber
@@ -94,6 +95,19 @@ def test_a_day_whose_parcels_may_be_removed_by_their_age_keeps_its_figures(shop:
     DayFigure.objects.create(day=days.today() - timedelta(days=11), shop=shop, carrier_code="beta", delivered=7)
     recount()
     assert DayFigure.objects.get().delivered == 7
+
+
+def test_a_day_keeps_its_figures_when_some_of_its_parcels_are_removed_by_their_age(shop: Shop, settings: Any) -> None:
+    at = ms_ago(10)
+    for updated_at in (at, ms_ago(9)):
+        times = {"createdAt": at, "lastStatusUpdatedAt": at, "deliveryDate": at, "updatedAt": updated_at}
+        import_parcel(shop, lastStatus="DELIVERED", **times)
+    recount()
+    settings.KEEP_PARCELS_DAYS = 10
+    removed = {kind.name: count for kind, count in apply_retention()}
+    recount()
+    assert removed["parcels"] == 1
+    assert DayFigure.objects.get(delivered__gt=0).delivered == 2
 
 
 def followed(shop: Shop, *, created: float, event: float | None = None, **fields: Any) -> None:
