@@ -46,7 +46,7 @@ def changed_days(last: datetime | None, now: datetime) -> list[date]:
     if last is None:
         since = oldest
     elif day_of(last) < today:
-        since = day_of(now - LOOK_BACK)
+        since = min(day_of(last), day_of(now - LOOK_BACK))
     else:
         since = day_of(last - COMMIT_MARGIN)
     recent = {today - timedelta(days=ago) for ago in range((today - max(since, oldest)).days + 1)}

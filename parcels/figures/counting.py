@@ -49,8 +49,8 @@ def moved_days(days: list[date], last: datetime | None) -> list[date]:
 
     They are whole months, as finance has them, but without days of which parcels may be removed by their age.
     """
-    today = days[-1]
-    first = days[0] if last and day_of(last) == today else (today - LOOK_BACK).replace(day=1)
+    today, last_day = days[-1], last and day_of(last)
+    first = days[0] if last_day == today else min(last_day or today, (today - LOOK_BACK).replace(day=1))
     if settings.KEEP_PARCELS_DAYS:  # of the day of this age some parcels are gone
         first = max(first, next_day(day_of(clock.now() - timedelta(days=settings.KEEP_PARCELS_DAYS))))
     return last_days(today, (today - first).days + 1)

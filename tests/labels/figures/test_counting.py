@@ -128,6 +128,15 @@ def test_the_first_count_of_a_day_finds_what_no_other_looked_for(shop: Shop) -> 
     assert state_of(label) == LabelState.FAILED
 
 
+def test_labels_of_weeks_without_a_count_are_counted_by_the_next(shop: Shop) -> None:
+    """The figures are for ever, and `work` may have been away for longer than the first count of a day goes back."""
+    LabelFactory(shop=shop, days_ago=70)
+    counted_before(days=60)
+    LabelFactory(shop=shop, days_ago=50)
+    recount()
+    assert LabelFigure.objects.count() == 2
+
+
 def test_an_ordinary_count_reads_the_labels_of_the_day_only(shop: Shop) -> None:
     now = datetime(2026, 3, 10, 14, 0, tzinfo=UTC)
     for days in (0, 1, 40):

@@ -90,6 +90,15 @@ def test_what_is_told_late_of_the_months_before_is_counted_at_the_first_count_of
     assert counted == {first: 1, first + timedelta(days=20): 1}
 
 
+def test_days_of_months_without_a_count_are_counted_by_the_next(shop: Shop) -> None:
+    """The figures are for ever, and `work` may have been away for longer than the first count of a day goes back."""
+    at = ms_ago(110)
+    import_parcel(shop, createdAt=at, lastStatus="DELIVERED", lastStatusUpdatedAt=at, deliveryDate=at)
+    figures.note(figures.PARCELS, timezone.now() - timedelta(days=120))
+    recount()
+    assert DayFigure.objects.get(delivered=1).day == days.day_of(timezone.now() - timedelta(days=110))
+
+
 def test_a_day_whose_parcels_may_be_removed_by_their_age_keeps_its_figures(shop: Shop, settings: Any) -> None:
     settings.KEEP_PARCELS_DAYS = 10
     DayFigure.objects.create(day=days.today() - timedelta(days=11), shop=shop, carrier_code="beta", delivered=7)
