@@ -28,19 +28,19 @@ class Kind(NamedTuple):
 
 
 def kinds() -> list[Kind]:
-    """List all kinds; PDFs come last, as their storage may be down."""
+    """List all kinds; keys, which are in receipts too, and PDFs come last, as their storage may be down."""
     keep = settings
     # A PDF shows the addresses.
     pdf_days = min(filter(None, (keep.KEEP_LABEL_PDFS_DAYS, keep.KEEP_LABEL_ADDRESSES_DAYS)), default=None)
     return [
         Kind("parcels", keep.KEEP_PARCELS_DAYS, remove_parcels),
-        Kind("idempotency keys", KEYS_KEPT.days, release_keys),
         Kind("labels' addresses", keep.KEEP_LABEL_ADDRESSES_DAYS, remove_addresses),
         Kind("access tokens", keep.KEEP_TOKENS_DAYS, remove_tokens),
         Kind("webhook deliveries", EVENTS_KEPT.days, remove_events),
         Kind("sessions", 0, remove_sessions),
         Kind("replaced accounts", FORMER_ACCOUNTS_KEPT.days, remove_accounts),
         Kind("audit entries", keep.KEEP_AUDIT_DAYS, remove_entries),
+        Kind("idempotency keys", KEYS_KEPT.days, release_keys),
         Kind("labels' PDFs", pdf_days, remove_pdfs),
     ]
 

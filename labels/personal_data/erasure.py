@@ -13,7 +13,7 @@ from time import sleep
 from typing import Any, Final
 
 import orjson
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from labels.models import OVER, STORED, DepositSlip, ShippingLabel, ShippingLabelQuerySet
 from labels.pdfs import receipts, storage
@@ -96,7 +96,8 @@ def erase(label_ids: Sequence[str]) -> int:
     erased = 0
     for ids in batches(label_ids):
         erased += anonymise(over.filter(id__in=ids))
-        past_promise(ShippingLabel.objects.filter(id__in=ids)).update(**WITHOUT_KEYS)
+        past = ShippingLabel.objects.over().filter(id__in=ids, finished_at__lt=clock.now() - KEY_PROMISE)
+        past.update(**WITHOUT_KEYS)
     return erased
 
 
@@ -129,10 +130,14 @@ def blank_receipts(label_ids: Iterable[str], blanked: Collection[Blanked] = ()) 
     return found
 
 
-def past_promise(labels: ShippingLabelQuerySet) -> ShippingLabelQuerySet:
-    """Find the erased labels whose key is still kept, and has been for as long as promised."""
-    erased = labels.over().filter(addresses_removed_at__isnull=False, finished_at__lt=clock.now() - KEY_PROMISE)
-    return erased.exclude(**WITHOUT_KEYS)
+def past_promise() -> ShippingLabelQuerySet:
+    """Find the labels without addresses whose key or digest is kept no longer: a key, if they were erased on request.
+
+    The label of such a request was younger than the promise, else its key went at once; age removes none so young.
+    """
+    is_over = Q(idempotency_key=None) | Q(addresses_removed_at__lt=F("finished_at") + KEY_PROMISE)
+    erased = ShippingLabel.objects.over().filter(is_over, addresses_removed_at__isnull=False)
+    return erased.filter(finished_at__lt=clock.now() - KEY_PROMISE).exclude(**WITHOUT_KEYS)
 
 
 def anonymise(rows: QuerySet[ShippingLabel]) -> int:

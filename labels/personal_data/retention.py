@@ -25,7 +25,7 @@ def release_keys(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
     """Release the idempotency keys of labels bought before this, and of those erased; return their number."""
     bought = ShippingLabel.objects.filter(state__in=BOUGHT, finished_at__lt=before)
     released = 0
-    for kept in (bought.filter(idempotency_key__isnull=False), past_promise(ShippingLabel.objects.all())):
+    for kept in (bought.filter(idempotency_key__isnull=False), past_promise()):
         released += kept.count() if is_dry_run else sum(iter(partial(release, kept, batch_size), 0))
     return released
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.core.management import call_command
+from django.db.models import F
 from django.utils import timezone
 
 from carriers.alpha.client import Alpha
@@ -191,7 +192,8 @@ def test_after_an_erasure_and_a_day_no_table_and_no_file_has_any(
     assert TOKEN.findall(tables()) == []
     assert len(set(left(folder))) > 20
     call_command("erase_customer", buyer.shop.id, EMAIL)
-    ShippingLabel.objects.update(finished_at=timezone.now() - timedelta(hours=25))
+    erased_at = F("addresses_removed_at") - timedelta(hours=25)
+    ShippingLabel.objects.update(finished_at=timezone.now() - timedelta(hours=25), addresses_removed_at=erased_at)
     call_command("apply_retention")
     assert left(folder) == []
     assert Parcel.objects.filter(id__in=["P1", "P2"]).count() == 2
