@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Final
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from parcels.models import Parcel, UnlistedEventCode
 from parcels.tracking.events import milliseconds
@@ -21,7 +21,9 @@ def remove_parcels(*, before: datetime, batch_size: int, is_dry_run: bool) -> in
     is locked by an import or another run, is not visited again.
     """
     before_ms = milliseconds(before)
-    old = Parcel.objects.filter(created_at__lt=before_ms, updated_at__lt=before_ms)
+    # An erasure was an update for clients. Of a parcel that no import has reported its last status was the one before.
+    is_erased = Q(are_texts_erased=True, imported_at=None) & ~Q(last_status_updated_at__gte=before_ms)
+    old = Parcel.objects.filter(Q(updated_at__lt=before_ms) | is_erased, created_at__lt=before_ms)
     if is_dry_run:
         return old.count()
     rest = old = old.order_by(*ORDER).select_for_update(skip_locked=True)

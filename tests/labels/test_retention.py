@@ -15,6 +15,7 @@ from labels.models import OVER, DepositSlip, LabelState, ShippingLabel
 from labels.pdfs import storage
 from labels.personal_data import retention
 from labels.personal_data.columns import REFUSAL
+from parcels.models import Parcel
 from shops.models import AccessToken
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, row
@@ -23,7 +24,7 @@ from tests.labels.orders import RECIPIENT, SENDER, order, post
 from tests.labels.urls import fetch
 from tests.shops.commands import call
 from tests.support.api import Caller, assert_error, client
-from tests.support.factories import AccessTokenFactory
+from tests.support.factories import AccessTokenFactory, ms_ago
 from tests.support.paths import SHIPMENTS
 from tests.support.processes import run_command
 from tests.support.sql import use_indexes
@@ -261,6 +262,27 @@ def test_old_addresses_are_removed_and_what_was_bought_stays(
     assert "z" + RECIPIENT["zip"] in before[old.id]["search_words"]
     assert {name: after[old.id][name] for name in unchanged} == {name: expected[name] for name in unchanged}
     assert run()[1] == "0 labels' addresses"
+
+
+def test_a_labels_parcel_goes_at_its_own_age_though_its_addresses_went_before(
+    buyer: Caller, settings: Settings
+) -> None:
+    """The age counts from the last update of carrier or shop: a parcel would stay for twice as long."""
+    settings.KEEP_LABEL_ADDRESSES_DAYS, settings.KEEP_PARCELS_DAYS = 30, 45
+    number = post(buyer, order()).json()["trackingNumber"]
+
+    def run_after(days: float) -> str:
+        at = ms_ago(days)
+        Parcel.objects.update(created_at=at - 1, last_status_updated_at=at)
+        finished(days)
+        return run()[0]
+
+    Parcel.objects.update(updated_at=ms_ago(31))
+    assert run_after(31) == "0 parcels"
+    assert buyer.look_up(number).json()["destination"]["lastName"] == ""
+    assert run_after(44.9) == "0 parcels"
+    assert run_after(45.1) == "1 parcels"
+    assert buyer.look_up(number).status_code == 404
 
 
 def test_a_slips_refusal_goes_with_the_addresses_of_its_labels(own: Caller, settings: Settings) -> None:
