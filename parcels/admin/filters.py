@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from parcels.figures.counting import SILENT_DAYS
 from parcels.figures.models import Timing
-from parcels.figures.silence import is_silent
+from parcels.figures.silence import by_carrier, is_parcel_silent
 from parcels.figures.timing import HAS_TIMING, TIMING, is_overdue
 from parcels.models import Parcel, TrackingNumber, TrackingStatus
 from parcels.tracking.events import milliseconds
@@ -40,8 +40,11 @@ def of_timing(timing: Timing, parcels: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def silent_for(days: int, parcels: QuerySet[Any]) -> QuerySet[Any]:
-    silent = TrackingNumber.objects.followed().filter(is_silent(clock.now() - timedelta(days=days)))
-    return parcels.filter(pk__in=silent.values("parcel"))
+    """Find parcels by their numbers: `distinct` keeps PostgreSQL from reading a shop's parcels to look for each."""
+    since = clock.now() - timedelta(days=days)
+    numbers = TrackingNumber.objects.filter(by_carrier(since), due_at__isnull=False)
+    silent = parcels.filter(is_parcel_silent(since), is_withdrawn=False, pk__in=numbers.values("parcel").distinct())
+    return silent.exclude(last_status=TrackingStatus.DELIVERED)
 
 
 def goes_back() -> Q:

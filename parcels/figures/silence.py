@@ -25,16 +25,26 @@ NEWEST_OF_CARRIER: Final = Coalesce("last_event_at", Value(0, models.BigIntegerF
 
 
 def is_silent(since: datetime) -> Q:
-    """Return the condition of numbers whose parcel was created before, and of which no source has reported since.
+    """Return the condition of numbers whose parcel was created before, and of which no source has reported since."""
+    return by_carrier(since) & is_parcel_silent(since, "parcel__")
+
+
+def by_carrier(since: datetime) -> Q:
+    """Return the condition of numbers of which the carrier has reported nothing since, along their index."""
+    return Q(LessThan(NEWEST_OF_CARRIER, number(milliseconds(since))))
+
+
+def is_parcel_silent(since: datetime, path: str = "") -> Q:
+    """Return the condition of parcels that were created before, and of which nothing has been reported since.
 
     The events, of all sources, are read last and of few parcels: as one expression they are a filter beside the index
     of the carriers' newest events.
     """
     moment = milliseconds(since)
-    by_carrier = Q(LessThan(NEWEST_OF_CARRIER, number(moment)))
-    is_newer = Q(parcel__last_status_updated_at__gte=moment)
-    newest = Case(When(is_newer, then=number(moment)), default=Coalesce(FirstEvent(F("parcel__events")), number(0)))
-    return Q(parcel__created_at__lt=moment) & by_carrier & Q(LessThan(newest, moment))
+    is_newer = Q(**{f"{path}last_status_updated_at__gte": moment})
+    newest = Coalesce(FirstEvent(F(f"{path}events")), number(0))
+    newest = Case(When(is_newer, then=number(moment)), default=newest)
+    return Q(**{f"{path}created_at__lt": moment}) & Q(LessThan(newest, number(moment)))
 
 
 def number(value: int) -> Value:

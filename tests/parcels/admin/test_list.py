@@ -196,6 +196,19 @@ def test_a_filter_reads_its_index(staff: Client, shop: Shop, query: dict[str, st
 
 
 @pytest.mark.real_services
+def test_parcels_without_news_are_found_by_their_numbers_and_each_is_read_once(staff: Client, shop: Shop) -> None:
+    import_lines(shop, map(orjson.dumps, ParcelLineFactory.build_batch(100)))
+    execute("ANALYZE parcels_parcel, parcels_parcelnumber")
+    use_indexes()
+    with CaptureQueriesContext(connection) as captured:
+        listed(staff, silent=3)
+    (count,) = [asked["sql"] for asked in captured if 'COUNT(*) FROM (SELECT "parcels_parcel"' in asked["sql"]]
+    plan = str(execute(f"EXPLAIN {count}"))
+    assert "number_newest_event" in plan
+    assert plan.count(" on parcels_parcel ") == 1
+
+
+@pytest.mark.real_services
 def test_a_search_in_another_case_reads_its_indexes(staff: Client, shop: Shop) -> None:
     import_lines(shop, map(orjson.dumps, ParcelLineFactory.build_batch(100)))
     execute("ANALYZE parcels_parcel, parcels_parcelnumber")  # theirs choose the index, not those of an earlier test
