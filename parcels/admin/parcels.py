@@ -35,7 +35,7 @@ from shops.staff.audit.recording import record
 from shops.staff.base import CappedList, LargeTableAdmin, ModelAdmin, ReadOnly
 from shops.staff.display_texts import NOTHING, column
 from shops.staff.exports import read_columns
-from shops.staff.filters import CarrierFilter
+from shops.staff.filters import CarrierFilter, PeriodFilter
 from shops.staff.masking import conceal, may_see
 from shops.staff.search import spellings
 from shops.webhooks.models import WebhookDelivery
@@ -69,10 +69,17 @@ class ParcelList(CappedList):
     )
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
-        """List parcels past their promise by its end, the last first: the newest parcels are never among them."""
-        ordering = super().get_ordering(request, queryset)
-        is_of_overdue = request.GET.get(DELIVERY) == Timing.OVERDUE
-        return [WINDOW_END.desc(), *ordering] if is_of_overdue and ORDER_VAR not in self.params else list(ordering)
+        """List by the time that is filtered by, the last first: the newest parcels are never among those of a past one.
+
+        That of parcels past their promise is its end.
+        """
+        ordering = list(super().get_ordering(request, queryset))
+        if ORDER_VAR in self.params:
+            return ordering
+        if request.GET.get(DELIVERY) == Timing.OVERDUE:
+            return [WINDOW_END.desc(), *ordering]
+        chosen = [spec.column for spec in self.filter_specs if isinstance(spec, PeriodFilter) and spec.is_chosen]
+        return [*(f"-{column}" for column in chosen), *ordering]
 
 
 @admin.register(Parcel)

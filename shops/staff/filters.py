@@ -121,6 +121,10 @@ class PeriodFilter(admin.ListFilter):
     def expected_parameters(self) -> list[Any]:
         return [f"{self.parameter_name}_from", f"{self.parameter_name}_to"]
 
+    @property
+    def is_chosen(self) -> bool:
+        return any(self.used_parameters.values())
+
     def has_output(self) -> bool:
         return True
 

@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from unfold.templatetags import unfold_list  # type: ignore[import-untyped]  # it ships no types
 
 from parcels.admin.search import SEARCH
+from parcels.models import Parcel
 from shops.models import Shop
 from shops.staff import base
 from shops.staff.days import start_of
@@ -243,6 +244,37 @@ def test_of_the_parcels_past_their_promise_the_last_comes_first(staff: Client, s
         )
     assert listed(staff, delivery="overdue") == ["P0", "P2", "P1"]
     assert listed(staff, delivery="overdue", o="7") == ["P0", "P1", "P2"]
+
+
+PERIODS = {"delivered": "delivery_date", "handed_in": "handed_in_at"}
+
+
+@pytest.mark.parametrize("period", PERIODS)
+def test_of_a_period_of_deliveries_or_hand_ins_the_last_comes_first(staff: Client, shop: Shop, period: str) -> None:
+    for number, time in enumerate((3, 1, 2)):
+        import_parcel(shop, id=f"P{number}", createdAt=NOON_MS + number)
+        Parcel.objects.filter(pk=f"P{number}").update(**{PERIODS[period]: NOON_MS + time})
+    days = {f"{period}_from": "2026-09-23", f"{period}_to": "2026-09-23"}
+    assert listed(staff, **days) == ["P0", "P2", "P1"]
+    assert listed(staff, **days, o="7") == ["P0", "P1", "P2"]
+    assert listed(staff, **dict.fromkeys(days, "")) == ["P2", "P1", "P0"]
+
+
+@pytest.mark.real_services
+@pytest.mark.parametrize(("period", "index"), [("delivered", "parcel_delivered"), ("handed_in", "parcel_handed_in")])
+def test_a_past_period_with_many_parcels_is_listed_along_its_index_not_through_all_newer_ones(
+    staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch, period: str, index: str
+) -> None:
+    monkeypatch.setattr(base, "LISTED_AT_MOST", 3)
+    import_lines(shop, map(orjson.dumps, ParcelLineFactory.build_batch(200, createdAt=NOON_MS)))
+    import_lines(shop, map(orjson.dumps, ParcelLineFactory.build_batch(100, createdAt=NOON_MS - 60 * DAY_MS)))
+    Parcel.objects.filter(created_at__lt=NOON_MS).update(**{PERIODS[period]: NOON_MS - 50 * DAY_MS})
+    execute("ANALYZE parcels_parcel")
+    use_indexes(sort=False)
+    days = {f"{period}_from": "2026-08-01", f"{period}_to": "2026-08-31"}
+    plan = staff.get(PARCELS, days).context["cl"].result_list.explain()
+    assert index in plan
+    assert "parcel_newest" not in plan
 
 
 def test_an_empty_list_is_looked_for_once(staff: Client, shop: Shop) -> None:
