@@ -18,7 +18,7 @@ from shops.api.file_answers import file_answer
 from shops.staff.acts import Act, Choice, Question, asked
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import Shown, record
-from shops.staff.base import CappedList, LargeTableAdmin
+from shops.staff.base import LargeTableAdmin
 from shops.staff.display_texts import NOTHING, badge, column
 from shops.staff.exports import read_columns
 from shops.staff.filters import CarrierFilter
@@ -81,7 +81,6 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
 
     list_display = ("title", "shop", "carrier_code", "parcel_count", "coloured_state", "asked_at", "asked_by")
     list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter)
-    list_class = CappedList
     export_columns = read_columns(__file__, "depositslip")
     search_help_text = gettext_lazy("The carrier's number of the slip, a label's id, or the slip's id")
     personal = {"refusal": COLUMNS[DepositSlip]["refusal"]}

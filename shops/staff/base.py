@@ -229,6 +229,7 @@ class ReadOnly:
 class LargeTableAdmin(ReadOnly, ModelAdmin[Row]):
     """Pages of a large table: lists the newest rows, and searches for others along indexes only."""
 
+    list_class = CappedList
     list_filter_submit = True
     list_select_related = ("shop",)
     list_per_page = 25  # a row costs 2 ms of templates

@@ -2,20 +2,23 @@
 
 import html
 import re
+from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
 from django.contrib import admin
 from django.contrib.admin.utils import quote as quoted
 from django.contrib.auth.models import Group, Permission, User
-from django.db import models
+from django.db import connection, models
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from labels.models import ShippingLabel
 from parcels.models import Parcel
 from shops.admin.shops import ShopAdmin
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
+from shops.staff.base import LargeTableAdmin
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.support.api import Response, client, logged_in
 from tests.support.desk import FRENCH
@@ -296,6 +299,19 @@ def test_an_empty_list_says_so_and_offers_to_add_only_to_those_who_may() -> None
         assert text in page
         assert ("Show all" in page) is ("?" in path)
         assert not re.search(r"Create a new item|Add (shop|parcel)", page)
+
+
+LARGE = [own for own in admin.site._registry.values() if isinstance(own, LargeTableAdmin)]
+
+
+@pytest.mark.parametrize("model_admin", LARGE, ids=str)
+def test_in_a_large_list_what_is_not_there_is_looked_for_once(root: Client, model_admin: Any) -> None:
+    options = model_admin.model._meta
+    table = options.db_table
+    with CaptureQueriesContext(connection) as captured:
+        root.get(f"/admin/{options.app_label}/{options.model_name}/", {"q": "nothing-like-it"})
+    looked = [each["sql"] for each in captured if "nothing-like-it" in each["sql"] and f'FROM "{table}"' in each["sql"]]
+    assert len(looked) == 1
 
 
 def test_a_pages_title_is_the_rows_name_as_it_is_written(root: Client) -> None:
