@@ -68,18 +68,20 @@ class ParcelList(CappedList):
         *("reported", "notes"),
     )
 
-    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
-        """List by the time that is filtered by, the last first: the newest parcels are never among those of a past one.
+    def leading(self) -> list[str]:
+        """Return the times that are filtered by, the last first: the newest parcels are never among those of old ones.
 
-        That of parcels past their promise is its end.
+        In their usual order, all newer parcels would be read to find the first page, and all older ones for a file.
         """
+        return [f"-{spec.column}" for spec in self.filter_specs if isinstance(spec, PeriodFilter) and spec.is_chosen]
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
+        """List parcels past their promise by its end, the last first: the newest parcels are never among them."""
         ordering = list(super().get_ordering(request, queryset))
         if ORDER_VAR in self.params:
             return ordering
-        if request.GET.get(DELIVERY) == Timing.OVERDUE:
-            return [WINDOW_END.desc(), *ordering]
-        chosen = [spec.column for spec in self.filter_specs if isinstance(spec, PeriodFilter) and spec.is_chosen]
-        return [*(f"-{column}" for column in chosen), *ordering]
+        is_of_overdue = request.GET.get(DELIVERY) == Timing.OVERDUE
+        return [WINDOW_END.desc(), *ordering] if is_of_overdue else [*self.leading(), *ordering]
 
 
 @admin.register(Parcel)

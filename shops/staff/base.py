@@ -43,6 +43,10 @@ class RestrictedChangeList(ChangeList):
     def get_ordering_field(self, field_name: Any) -> Any:
         return super().get_ordering_field(field_name) if field_name in (self.sortable_by or ()) else None
 
+    def leading(self) -> list[str]:
+        """Return the columns that the list and its file are sorted by before the model's own order."""
+        return []
+
     def get_filters(self, request: HttpRequest) -> Any:
         filters = super().get_filters(request)
         if filters[2]:  # the parameters that no filter took
@@ -148,7 +152,8 @@ class ModelAdmin(AuditedAdmin[Row]):
         columns = self.export_columns or columns_of(self.model, self.get_list_display(request))
         if listed.query:
             record_search(listed.query, (), hits=listed.result_count, of=self.opts.label_lower)
-        found = pages(without_tests(listed.queryset), columns, self.page_recorder(request, file=kind))
+        rows_shown, recorder = without_tests(listed.queryset), self.page_recorder(request, file=kind)
+        found = pages(rows_shown, columns, recorder, first=listed.leading())
         masks = {} if may_see(request) else self.personal
         rows = ([column.text(row, masks) for column in columns] for row in found)
         titles = [gettext(column.title) for column in columns]

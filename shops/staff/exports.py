@@ -102,11 +102,18 @@ def answer(
 
 
 def pages(
-    queryset: QuerySet[Any], columns: Sequence[Column], record_page: Callable[[Sequence[Row]], None]
+    queryset: QuerySet[Any],
+    columns: Sequence[Column],
+    record_page: Callable[[Sequence[Row]], None],
+    *,
+    first: Sequence[str] = (),
 ) -> Iterator[Row]:
-    """Yield all rows, a page at a time, each from where the last ended, in the model's order and by key."""
+    """Yield all rows, a page at a time, each from where the last ended: in the model's order and by key.
+
+    They are sorted before that by the `first` columns, in which no row is null.
+    """
     key = queryset.model._meta.pk.name
-    order = [str(name) for name in queryset.model._meta.ordering or [key]]
+    order = [*dict.fromkeys([*first, *map(str, queryset.model._meta.ordering or [key])])]
     order += [] if key in {name.removeprefix("-") for name in order} else [key]
     names = dict.fromkeys([*(column.source for column in columns), *(name.removeprefix("-") for name in order)])
     rows = queryset.defer(None).select_related(None).order_by(*order).values(*names)

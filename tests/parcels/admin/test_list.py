@@ -13,11 +13,12 @@ from unfold.templatetags import unfold_list  # type: ignore[import-untyped]  # i
 from parcels.admin.search import SEARCH
 from parcels.models import Parcel
 from shops.models import Shop
-from shops.staff import base
+from shops.staff import base, exports
 from shops.staff.days import start_of
 from tests.parcels.admin.pages import DAY_MS, NOON_MS, PARCELS, listed
 from tests.support.api import query_count
 from tests.support.cases import in_one_test
+from tests.support.desk import csv_rows
 from tests.support.factories import (
     DestinationFactory,
     EventFactory,
@@ -258,6 +259,21 @@ def test_of_a_period_of_deliveries_or_hand_ins_the_last_comes_first(staff: Clien
     assert listed(staff, **days) == ["P0", "P2", "P1"]
     assert listed(staff, **days, o="7") == ["P0", "P1", "P2"]
     assert listed(staff, **dict.fromkeys(days, "")) == ["P2", "P1", "P0"]
+
+
+@pytest.mark.parametrize("period", PERIODS)
+def test_a_file_of_a_period_has_all_its_rows_in_the_lists_order(
+    staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch, period: str
+) -> None:
+    monkeypatch.setattr(exports, "PAGE_SIZE", 2)
+    for number, time in enumerate((3, 1, 2, 2, 2, 3)):
+        import_parcel(shop, id=f"P{number}", createdAt=NOON_MS + number)
+        Parcel.objects.filter(pk=f"P{number}").update(**{PERIODS[period]: NOON_MS + time})
+    days = {f"{period}_from": "2026-09-23", f"{period}_to": "2026-09-23"}
+    shown = listed(staff, **days)
+    assert shown == ["P5", "P0", "P4", "P3", "P2", "P1"]
+    assert [row["Parcel"] for row in csv_rows(staff.get(f"{PARCELS}export.csv", days))] == shown
+    assert len(csv_rows(staff.get(f"{PARCELS}export.csv", days | {"o": "7", "created_from": "2026-09-23"}))) == 6
 
 
 @pytest.mark.real_services
