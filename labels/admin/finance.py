@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
+from itertools import islice
 from typing import Any, Final, cast
 
 from django import forms
@@ -34,6 +35,8 @@ from shops.staff.panels import Figure, age_of, created, may_view, period
 from shops.staff.spreadsheets import Cell
 
 ROWS_SHOWN: Final = 200
+# Of the second table, of which there is no file: a month of all shops that are offered, with both carriers.
+MOVED_SHOWN: Final = 2000
 SHOPS_OFFERED: Final = 1000
 GROUPS: Final = ("month", "shop", "shop__name", "carrier_code", "product_code")
 COUNTED: Final = ("labels", "parcels", "grams")
@@ -120,6 +123,7 @@ class FinanceAdmin(ReadOnly, ModelAdmin[LabelFigure]):
         """Show the largest part of the rows that a page can hold, and the sums of all."""
         form = self.chosen(request)
         rows = grouped(form.figures())
+        moved = list(islice(moved_rows(form, has_lists=may_view(request, "parcels", "parcel")), MOVED_SHOWN + 1))
         context = {
             "title": gettext("Figures for finance"),
             "form": form,
@@ -127,7 +131,8 @@ class FinanceAdmin(ReadOnly, ModelAdmin[LabelFigure]):
             "rows": [row_of(row, has_lists=may_view(request, "labels", "shippinglabel")) for row in rows[:ROWS_SHOWN]],
             "row_count": rows.count(),
             "rows_shown": ROWS_SHOWN,
-            "moved": list(moved_rows(form, has_lists=may_view(request, "parcels", "parcel"))),
+            "moved": moved[:MOVED_SHOWN],
+            "moved_shown": MOVED_SHOWN if len(moved) > MOVED_SHOWN else None,
             "total": figures_of(form.figures().aggregate(**SUMS)),
             "query": f"?{request.GET.urlencode()}" if request.GET else "",
             **age_of(figures.LABELS),

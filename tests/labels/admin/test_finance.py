@@ -166,3 +166,16 @@ def test_bought_handed_in_and_delivered_are_by_month_shop_and_carrier_as_their_l
         not figure.link
         for _, figure in logged_in("view_labelfigure", name="bob").get(FINANCE + MARCH).context["moved"][1]["figures"]
     )
+
+
+def test_of_more_rows_of_hand_ins_than_the_page_holds_it_shows_the_first_and_says_so(
+    counted: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = logged_in("view_labelfigure")
+    all_rows = browser.get(FINANCE + MARCH)
+    assert "rows are shown" not in all_rows.text
+    monkeypatch.setattr(finance, "MOVED_SHOWN", 2)
+    cut = browser.get(FINANCE + MARCH)
+    assert cut.context["moved"] == all_rows.context["moved"][:2]
+    assert len(all_rows.context["moved"]) == 3
+    assert "The first 2 rows are shown: choose fewer months, or a shop, for the others." in cut.text
