@@ -42,8 +42,8 @@ def is_parcel_silent(since: datetime, path: str = "") -> Q:
     """
     moment = milliseconds(since)
     is_newer = Q(**{f"{path}last_status_updated_at__gte": moment})
-    newest = Coalesce(FirstEvent(F(f"{path}events")), number(0))
-    newest = Case(When(is_newer, then=number(moment)), default=newest)
+    first_event = Coalesce(FirstEvent(F(f"{path}events")), number(0))
+    newest = Case(When(is_newer, then=number(moment)), default=first_event)
     return Q(**{f"{path}created_at__lt": moment}) & Q(LessThan(newest, number(moment)))
 
 

@@ -146,7 +146,7 @@ class ModelAdmin(AuditedAdmin[Row]):
         if not self.has_view_or_change_permission(request):
             raise PermissionDenied
         try:
-            listed = self.get_changelist_instance(request)
+            listed = cast("RestrictedChangeList", self.get_changelist_instance(request))
         except IncorrectLookupParameters as error:
             raise DisallowedModelAdminLookup(gettext("This list has no such filter.")) from error
         columns = self.export_columns or columns_of(self.model, self.get_list_display(request))
