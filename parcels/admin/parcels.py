@@ -72,8 +72,10 @@ class ParcelList(CappedList):
         """Return the times that are filtered by, the last first: the newest parcels are never among those of old ones.
 
         In their usual order, all newer parcels would be read to find the first page, and all older ones for a file.
+        Without a beginning, a time of 0 would be among them, and their index has none.
         """
-        return [f"-{spec.column}" for spec in self.filter_specs if isinstance(spec, PeriodFilter) and spec.is_chosen]
+        periods = [spec for spec in self.filter_specs if isinstance(spec, PeriodFilter)]
+        return [f"-{period.column}" for period in periods if period.has_beginning]
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         """List parcels past their promise by its end, the last first: the newest parcels are never among them."""

@@ -122,8 +122,8 @@ class PeriodFilter(admin.ListFilter):
         return [f"{self.parameter_name}_from", f"{self.parameter_name}_to"]
 
     @property
-    def is_chosen(self) -> bool:
-        return any(self.used_parameters.values())
+    def has_beginning(self) -> bool:
+        return bool(self.used_parameters.get(self.expected_parameters()[0]))
 
     def has_output(self) -> bool:
         return True
