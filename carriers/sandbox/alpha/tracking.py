@@ -21,7 +21,7 @@ DELIVERED = ("delivered", "collected")
 SEARCH, CANCEL, TRACK, PROVE = "trackWithSenderRef", "cancelSkybill", "trackSkybillV2", "searchPOD"
 SYSTEM_ERROR, UNKNOWN, COLLECTED = 1, 2, 3
 FRENCH = "fr_FR"  # of the search, which takes any language
-APPOINTMENT = timedelta(hours=2)
+APPOINTMENT = timedelta(hours=8)  # as long as a round takes: no journey's parcel is delivered later
 MINUTE, DAY = "%d/%m/%Y %H:%M", "%d/%m/%Y"
 # The events that are the parcel's state for good.
 FINAL = ("delivered", "collected", "back at the sender")

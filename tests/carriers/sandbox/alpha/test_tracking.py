@@ -1,9 +1,12 @@
 """alpha's tracking service: search by reference, cancellation, events."""
 
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
+from carriers.products import PARIS
+from carriers.sandbox.alpha.tracking import MINUTE
 from carriers.sandbox.journeys import TEXTS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import (
@@ -14,7 +17,7 @@ from tests.carriers.sandbox.alpha.orders import (
     search,
     track,
 )
-from tests.carriers.sandbox.control import advance, arm, ledger, post
+from tests.carriers.sandbox.control import advance, arm, foreign, ledger, post
 
 
 def test_the_search_may_need_time_to_find_a_parcel(sandbox: SandboxServer) -> None:
@@ -50,6 +53,15 @@ def test_a_whole_history_is_listed_oldest_first(sandbox: SandboxServer) -> None:
         "Début créneau RDV", "Fin créneau RDV", "Nom du réceptionnaire", "Commentaire",
     ]  # fmt: skip
     assert search(sandbox).texts("code") == reply.texts("code")
+
+
+def test_a_parcel_that_comes_at_the_first_attempt_keeps_its_appointment(sandbox: SandboxServer) -> None:
+    number = foreign(sandbox, "alpha", age_s=40 * 3600, pace=1)
+
+    reply = track(sandbox, number)
+
+    start, end = (datetime.strptime(value, MINUTE).replace(tzinfo=PARIS) for value in reply.texts("value")[:2])
+    assert start <= datetime.fromisoformat(reply.texts("eventDate")[-1]) <= end
 
 
 @pytest.mark.parametrize(
