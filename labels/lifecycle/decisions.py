@@ -77,8 +77,7 @@ def adopt(*, label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes |
         content = pdf or (unmerged.packed(kept) if kept else fetched(taken, tracking_numbers))
         is_lacking = kept and lacks_customs_form(taken, tracking_numbers, kept)
         warning = notices.of_missing_forms(taken, tracking_numbers, kept) if is_lacking else ""
-        made = [*taken.tracking_numbers, *(() if all(tracking_numbers) else found(taken))]
-        save_adoption(taken, tracking_numbers, made, content, warning)
+        save_adoption(taken, tracking_numbers, [*taken.tracking_numbers, *found(taken)], content, warning)
     except DecisionError:
         outcomes.end_lease(taken)
         raise

@@ -212,9 +212,10 @@ class LabelLife(RuleBasedStateMachine):
             return
         made, ordered = self.world.live(row), len(row.weights_kg)
         adopted = [*made, *[""] * ordered][:ordered]
-        if left_out < ordered > 1 and adopted[left_out] in row.tracking_numbers:
+        known = {*row.tracking_numbers, *self.world.found(row)}
+        if left_out < ordered > 1 and adopted[left_out] in known:
             adopted[left_out] = ""
-        if any(adopted) and {*made} - {*adopted} <= {*row.tracking_numbers}:  # else what is left would be nobody's
+        if any(adopted) and {*made} - {*adopted} <= known:  # else what is left would be nobody's
             self.decide(lambda: decisions.adopt(label=row, tracking_numbers=adopted, pdf=PDF))
 
     @precondition(lambda self: self.world.orders)

@@ -1,6 +1,7 @@
 """The world of a label's life: a shop, both carriers over HTTP, a storage and a person, and what can go wrong."""
 
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -285,6 +286,11 @@ class World:
     def live(self, label: ShippingLabel) -> list[str]:
         """The numbers that alpha made and will bill, or that beta made."""
         return [each.tracking_number for each in self.made(label) if not self.sandbox.is_cancelled(each)]
+
+    def found(self, label: ShippingLabel) -> list[str]:
+        """The numbers that alpha's search shows by now."""
+        made = self.made(label) if label.carrier_code == "alpha" else []
+        return [each.tracking_number for each in made if each.findable_at_s <= time.time()]
 
     def live_own(self, label: ShippingLabel) -> list[str]:
         """The live numbers without those that the label leaves out: these are cancelled by and by."""
