@@ -166,12 +166,14 @@ def only_parcels(label: ShippingLabel, ranks: Sequence[int], warning: str = LEFT
 def mark_as_not_made(*, label: ShippingLabel) -> None:
     """Record that no parcel was made, or that none is left, and release the purchase's key. Raise DecisionError.
 
-    It is not recorded of a label of which a parcel was found since it was read: that one is paid for.
+    It is not recorded of a label of which a parcel was found since it was read: that one is paid for. Of one without a
+    number the carrier is asked all the same: a portal may be as late as its search, and what it finds is cancelled.
     """
     note = f"Marked as not made; it was {label.state}."
     error = outcomes.set_error(label, SettledError(label.carrier_code, NOTHING_LEFT))
     is_seen = Q(tracking_numbers=label.tracking_numbers)
-    decide(label, Event.MARKED_NOT_MADE, note, is_free(), is_seen, pdf=None, **error)
+    again_at = None if label.tracking_numbers else clock.now()
+    decide(label, Event.MARKED_NOT_MADE, note, is_free(), is_seen, pdf=None, ask_again_at=again_at, **error)
 
 
 def cancel(*, label: ShippingLabel) -> ShippingLabel:
@@ -221,8 +223,8 @@ def decide(label: ShippingLabel, event: Event, note: str, *guards: Q, **facts: A
 
     The label is leased until its receipt is written, as an erasure waits for that.
     """
-    facts |= {"decided_by": current_actor.get().name, "decided_at": clock.now(), "ask_again_at": None}
-    facts["leased_until"] = lease()
+    facts |= {"decided_by": current_actor.get().name, "decided_at": clock.now(), "leased_until": lease()}
+    facts.setdefault("ask_again_at", None)
     with transaction.atomic():
         if not move(label, event, *guards, **facts):
             raise NotOpenError

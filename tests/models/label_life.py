@@ -221,8 +221,10 @@ class LabelLife(RuleBasedStateMachine):
     @precondition(lambda self: self.world.orders)
     @rule(which=numbers)
     def mark_as_not_made(self, which: int) -> None:
+        """A person, who may be wrong about parcels that nobody knows a number of, finds that none is left."""
         row = self.one_of(which, OPEN)
-        if row and (row.carrier_code == "beta" or not self.world.live(row)) and row.id not in self.oracle.restored:
+        is_right = row and (row.carrier_code == "beta" or not (row.tracking_numbers and self.world.live(row)))
+        if row and is_right and row.id not in self.oracle.restored:
             self.decide(lambda: decisions.mark_as_not_made(label=row))
 
     def decide(self, decision: Callable[[], Any]) -> None:

@@ -61,7 +61,8 @@ class Oracle:
             is_early = row.finished_at and row.finished_at - row.created_at < SETTLE_WAIT
             assert row.last_event != Event.SETTLED or not is_early, "settled before its wait is over"
             unknown = {*self.world.live(row)} - {*row.tracking_numbers}
-            assert row.carrier_code == "beta" or not unknown, f"not made, it says, and alpha has {unknown}"
+            is_asked = row.decided_at and row.ask_again_at  # a person was wrong, and alpha is asked
+            assert row.carrier_code == "beta" or is_asked or not unknown, f"not made, it says, and alpha has {unknown}"
             assert not row.error_code.endswith("OUTCOME_UNKNOWN"), "a settled order says that it is unknown"
             assert "same Idempotency-Key" not in row.error_message, "a settled order asks for its old key"
         elif row.id not in self.failed and not row.addresses_removed_at:  # an erased customer's key is kept for a day
@@ -134,6 +135,8 @@ class Oracle:
             assert is_sold or is_noticed, f"{number} is paid for: {row.state}"
         made = {*self.world.live(row)}
         is_fetchable = row.reservation_number and len(made) == len(row.weights_kg)
-        assert row.state not in OPEN or (self.world.made(row) and not is_fetchable), "the carrier knows, and it is open"
+        # What a person was wrong about is a person's again.
+        is_settled = row.state not in OPEN or row.decided_at
+        assert is_settled or (self.world.made(row) and not is_fetchable), "the carrier knows, and it is open"
         has_all = len(set(row.tracking_numbers)) == len(row.weights_kg) and row.pdf is not None
         assert row.state not in OPEN or not has_all, "all PDFs and numbers came, and a person has to decide"

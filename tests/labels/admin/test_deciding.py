@@ -50,6 +50,19 @@ def test_marked_as_not_made_the_same_key_buys_again(staff: Client, buyer: Caller
     assert buyer.get(f"{SHIPMENTS}/{label.id}").status_code == 404
 
 
+def test_what_a_person_marks_as_not_made_and_alpha_has_is_cancelled(
+    sandbox: Sandbox, staff: Client, buyer: Caller
+) -> None:
+    """No answer came, so no number is known, and the carrier's portal did not show the parcel yet."""
+    label = bought_unknown(buyer, "alpha")
+    decide(staff, label, "not-made")
+    assert "It is looked for once more" in page_of(staff, label)
+    ShippingLabel.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+
+    assert reconcile() == {"failed": 1}
+    assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made(label.id)] == [True]
+
+
 def test_the_way_back_from_a_decision_does_not_read_as_the_labels_cancellation(staff: Client, shop: Shop) -> None:
     label = LabelFactory(shop=shop, state="unknown")
     for view in ("adopt", "not-made"):
