@@ -59,6 +59,8 @@ def parse(document: bytes) -> Element:
         raise
     except (ParseError, ValueError, LookupError):
         raise UnreadableError("the answer is not readable XML") from None
+    finally:
+        vars(parser).clear()  # its circle with expat's parser, which keeps what it has not read
     return root
 
 

@@ -285,6 +285,19 @@ def test_no_flood_takes_much_memory_or_time(serve: Serve) -> None:
     assert rows[-1][3] < MOST_MB
 
 
+@BOTH
+def test_unreadable_answers_do_not_add_up(serve: Serve, carrier: str) -> None:
+    unreadable, count = http(b"x" * 6_000_000), 20
+    plays = iter([LABEL[carrier], *[unreadable] * count])
+
+    def play(stream: socket.socket, request: bytes) -> bool:
+        return always(next(plays))(stream, request)
+
+    rows = measured(serve(play).url, carrier, [UNARMED] * count)
+    assert {end for _, end, _, _ in rows} == {"OutcomeUnknown"}
+    assert rows[-1][3] < MOST_MB
+
+
 # Linked parcels
 
 
