@@ -23,6 +23,8 @@ LINES_A_CHUNK: Final = 500
 BOM: Final = "\ufeff"  # tells Excel that a CSV is UTF-8
 # What a spreadsheet may take for a formula at the start of a cell; the last ones in East Asian widths.
 FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+# Within a text, where a spreadsheet of another country's separator begins a cell.
+FORMULA_WITHIN: Final = re.compile('([,;\t\r\n]"*)(?=[=+\\-@\uff1d\uff0b\uff0d\uff20])')
 
 
 class Reader(NamedTuple):
@@ -63,7 +65,9 @@ def text_in_csv(cell: Cell, reader: Reader) -> Any:
         return f"{cell.astimezone(reader.zone):%Y-%m-%d %H:%M:%S}"
     if isinstance(cell, float | Decimal):
         return str(cell).replace(".", reader.decimal)
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell
+    if not isinstance(cell, str):
+        return cell
+    return ("'" if cell.startswith(FORMULA_STARTS) else "") + FORMULA_WITHIN.sub(r"\1'", cell)
 
 
 # --- XLSX ---

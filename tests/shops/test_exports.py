@@ -1,5 +1,6 @@
 """Exports of lists: their rows and columns, formulas, masks, sizes, and the audit log."""
 
+import csv
 import io
 import zipfile
 from collections.abc import Iterator
@@ -186,7 +187,7 @@ def test_without_the_permission_no_customers_data_leaves(shop: Shop) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\uff1d1", "\uff0b1", "\uff0d1"),
+        *("=1+1", "+1", "-1", "@SUM(A1)", "\t1", "\r1", "\uff1d1", "\uff0b1", "\uff0d1"),
         *("\uff20A", '=HYPERLINK("https://x.example")'),
     ],
 )
@@ -197,6 +198,16 @@ def test_no_text_of_an_order_is_a_formula(staff: Client, shop: Shop, text: str) 
     ((titles, cells),) = sheets(sent(staff.get(f"{LABELS}export.xlsx")))
     cell = dict(zip((title for _, title in titles), cells, strict=False))["Order"]
     assert cell[0] in {"s", "inlineStr"}  # a string
+
+
+@pytest.mark.parametrize("reader", [ENGLISH, FRENCH])
+@pytest.mark.parametrize("begins", [",", ";", "\t", "\r", "\n", "\r\n", ';""'])
+def test_nor_is_it_one_in_a_spreadsheet_of_other_separators(reader: spreadsheets.Reader, begins: str) -> None:
+    """A French Excel takes a semicolon in an English file for the end of a cell."""
+    made = b"".join(spreadsheets.as_csv(["id", "text"], [["1", f"x{begins}=1+1"]], reader)).decode("utf-8-sig")
+    for separator in (",", ";", "\t"):
+        for row in csv.reader(io.StringIO(made, newline=""), delimiter=separator):
+            assert not any(cell.startswith("=") for cell in row)
 
 
 def test_numbers_are_numbers_and_text_of_digits_is_text_in_a_workbook() -> None:
