@@ -21,6 +21,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from config import roles
 from config.login import factors, passwords
+from config.login.limits import count_user_name
 from config.login.sessions import end_sessions
 from shops.staff.audit.changes import CHANGED
 from shops.staff.audit.models import Action
@@ -37,6 +38,8 @@ admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-a
 
 
 def password_change(request: HttpRequest, extra_context: Any = None) -> HttpResponseBase:
+    if request.method == "POST":
+        count_user_name(request, request.user.get_username())
     answer = own_password_change(request, extra_context)
     if answer.status_code == HTTPStatus.FOUND:
         record(Action.CHANGED, request.user, changes={"password": [None, CHANGED]})  # type: ignore[arg-type]  # it is a user's page

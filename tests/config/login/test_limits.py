@@ -52,12 +52,17 @@ def test_a_name_is_limited_before_a_hash_whether_it_exists_or_not(ada: Staff, ha
         assert len(hashes) == limits.OF_USER_NAME
 
 
-def test_a_confirmation_of_the_password_is_limited_too(ada: Staff, hashes: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("path", "field"), [("/admin/account/confirm/", "password"), ("/admin/password_change/", "old_password")]
+)
+def test_the_password_is_limited_where_it_is_asked_for_again(
+    ada: Staff, hashes: list[str], path: str, field: str
+) -> None:
     ada.log_in()
     for _ in range(limits.OF_DEVICE):  # the log-in made the device known
-        assert ada.browser.post("/admin/account/confirm/", {"password": "wrong"}).status_code == 200
+        assert ada.browser.post(path, {field: "wrong"}).status_code == 200
     hashes.clear()
-    assert ada.browser.post("/admin/account/confirm/", {"password": PASSWORD}).status_code == 429
+    assert ada.browser.post(path, {field: PASSWORD}).status_code == 429
     assert hashes == []
 
 
