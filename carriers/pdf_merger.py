@@ -7,7 +7,7 @@ import io
 import resource
 import sys
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 from zipfile import ZipFile
 
 MAX_MEMORY_BYTES: Final = 512 * 1024 * 1024
@@ -28,12 +28,22 @@ def _merged(pdfs: Iterable[bytes]) -> bytes:
         if len(pages) == 0:
             raise ValueError("a PDF without a page")
         for page in pages:
-            writer.add_page(page)
+            writer.add_page(without_actions(page))
     output = io.BytesIO()
     writer.write(output)
     if output.tell() > MAX_OUTPUT_BYTES:
         raise ValueError("the merged PDF is too large")
     return output.getvalue()
+
+
+def without_actions(page: Any) -> Any:
+    """Remove what a page and its annotations do, which may be a script; what an annotation shows stays."""
+    annotations = page.get("/Annots", page).get_object()  # none, as for null, where it is no list
+    for each in (page, *(annotations if isinstance(annotations, list) else ())):
+        if isinstance(held := each.get_object(), dict):
+            for name in ("/A", "/AA"):
+                held.pop(name, None)
+    return page
 
 
 def main() -> None:

@@ -9,7 +9,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 from pypdf import PdfWriter
-from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject, TextStringObject
+from pypdf.generic import (
+    ArrayObject,
+    DecodedStreamObject,
+    DictionaryObject,
+    NameObject,
+    PdfObject,
+    TextStringObject,
+)
 
 from labels.models import ShippingLabel
 from tests.labels.conftest import Sandbox, row
@@ -46,16 +53,23 @@ def download(url: str) -> bytes:
 
 
 def pdf_file(pages: int = 1, drawing: bytes = b"") -> bytes:
-    """A PDF whose pages hold this drawing, and a script that must not run."""
+    """A PDF whose pages hold this drawing, and scripts that must not run: its own, the pages', their annotations'."""
     writer, content = PdfWriter(), DecodedStreamObject()
     content.set_data(drawing)
+    script = dictionary(S=NameObject("/JavaScript"), JS=TextStringObject("app.alert(1)"))
+    opened = dictionary(O=script)
+    note = dictionary(Subtype=NameObject("/Widget"), A=script, AA=opened)
     for _ in range(pages):
-        writer.add_blank_page(283, 425)[NameObject("/Contents")] = content
-    script = {NameObject("/S"): NameObject("/JavaScript"), NameObject("/JS"): TextStringObject("app.alert(1)")}
-    writer.root_object[NameObject("/OpenAction")] = DictionaryObject(script)
+        page = writer.add_blank_page(283, 425)
+        page.update(dictionary(Contents=content, AA=opened, Annots=ArrayObject([writer._add_object(note)])))
+    writer.root_object[NameObject("/OpenAction")] = script
     output = io.BytesIO()
     writer.write(output)
     return output.getvalue()
+
+
+def dictionary(**values: PdfObject) -> DictionaryObject:
+    return DictionaryObject({NameObject(f"/{name}"): value for name, value in values.items()})
 
 
 def upload(data: bytes) -> SimpleUploadedFile:
