@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from io import StringIO
 from itertools import islice
 from typing import Final
 
@@ -39,7 +40,7 @@ def decoded(content: bytes) -> str:
 
 def lines(text: str) -> Iterator[Line]:
     """Yield each number of a text, in its order; an amount belongs to the one number of its line."""
-    for written in text.splitlines():
+    for written in StringIO(text, newline=None):  # one after the other: millions of lines take much memory
         numbers, amounts = parts(written)
         amount = amounts[0] if len(numbers) == 1 and amounts else None
         for number in numbers:
