@@ -172,7 +172,8 @@ def mark_as_not_made(*, label: ShippingLabel) -> None:
     note = f"Marked as not made; it was {label.state}."
     error = outcomes.set_error(label, SettledError(label.carrier_code, NOTHING_LEFT))
     is_seen = Q(tracking_numbers=label.tracking_numbers)
-    again_at = None if label.tracking_numbers else clock.now()
+    is_asked = not label.tracking_numbers and outcomes.has_search(label)
+    again_at = clock.now() if is_asked else None
     decide(label, Event.MARKED_NOT_MADE, note, is_free(), is_seen, pdf=None, ask_again_at=again_at, **error)
 
 

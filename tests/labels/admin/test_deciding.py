@@ -10,6 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from labels.admin import actions
 from labels.lifecycle import decisions, outdated
@@ -61,6 +62,20 @@ def test_what_a_person_marks_as_not_made_and_alpha_has_is_cancelled(
 
     assert reconcile() == {"failed": 1}
     assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made(label.id)] == [True]
+
+
+@pytest.mark.parametrize("carrier_code", ["alpha", "beta"])
+def test_what_is_marked_as_not_made_is_not_looked_for_where_its_carrier_has_no_search(
+    carrier_code: str, staff: Client, shop: Shop, sandbox: Sandbox, settings: Settings
+) -> None:
+    endpoint = settings.CARRIER_ENDPOINTS[carrier_code] | {"tracking_url": None}
+    settings.CARRIER_ENDPOINTS = settings.CARRIER_ENDPOINTS | {carrier_code: endpoint}
+    clients.client.cache_clear()
+    label = LabelFactory(shop=shop, state="unknown", carrier_code=carrier_code)
+    decide(staff, label, "not-made")
+    assert "Nothing more, by itself." in page_of(staff, label)
+    ShippingLabel.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+    assert (reconcile(), sandbox.questions()) == ({}, 0)
 
 
 def test_the_way_back_from_a_decision_does_not_read_as_the_labels_cancellation(staff: Client, shop: Shop) -> None:
