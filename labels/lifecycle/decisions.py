@@ -77,7 +77,9 @@ def adopt(*, label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes |
         content = pdf or (unmerged.packed(kept) if kept else fetched(taken, tracking_numbers))
         is_lacking = kept and lacks_customs_form(taken, tracking_numbers, kept)
         warning = notices.of_missing_forms(taken, tracking_numbers, kept) if is_lacking else ""
-        save_adoption(taken, tracking_numbers, [*taken.tracking_numbers, *found(taken)], content, warning)
+        made = outcomes.unique(taken.tracking_numbers, found(taken))
+        check_found(taken, numbers, made)
+        save_adoption(taken, tracking_numbers, made, content, warning)
     except DecisionError:
         outcomes.end_lease(taken)
         raise
@@ -116,6 +118,14 @@ def found(label: ShippingLabel) -> tuple[str, ...]:
         with suppress(CarrierError, NotAskedError), conversation_about(label, Service.CANCELLATION) as talk:
             return talk.carrier.find_by_reference(label.id, talk.credentials)
     return ()
+
+
+def check_found(label: ShippingLabel, numbers: Collection[str], made: Collection[str]) -> None:
+    """Raise DecisionError for a number, maybe misspelt, in place of one that only the search shows: it is in use."""
+    new = set(made).difference(label.tracking_numbers)
+    if not set(made).issuperset(numbers) and len(new.union(numbers)) > len(label.weights_kg):
+        text = gettext("Nothing was changed: {carrier_code} made {numbers} for this label.")
+        raise DecisionError(text.format(carrier_code=label.carrier_code, numbers=", ".join(made)))
 
 
 def save_adoption(

@@ -288,6 +288,22 @@ def test_parcels_that_staff_leave_out_and_only_the_carrier_knows_of_are_cancelle
     assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made(label.id)] == [True, False, True]
 
 
+def test_a_misspelt_number_has_no_parcel_cancelled_that_alpha_finds_in_its_place(
+    sandbox: Sandbox, staff: Client, buyer: Caller
+) -> None:
+    """The uploaded PDF is that parcel's label."""
+    label = bought_unknown(buyer, "alpha", parcels=2)
+    first, second = numbers_of(sandbox, label)
+
+    for typed in ([first, "XU000000000FR"], ["XU000000000FR", second]):
+        form = dict(zip(["number_1", "number_2"], typed, strict=True))
+        answer = decide(staff, label, "adopt", **form, pdf=upload(pdf_file())).text
+        assert f"Nothing was changed: alpha made {first}, {second} for this label." in answer
+        assert (label.state, label.surplus_numbers, label.is_leased) == ("unknown", [], False)
+    decide(staff, label, "adopt", number_1=first, number_2=second, pdf=upload(pdf_file()))
+    assert (label.state, label.surplus_numbers) == ("label_generated", [])
+
+
 def test_an_adopted_parcels_missing_customs_form_is_told_to_the_shop_and_the_staff(
     staff: Client, buyer: Caller
 ) -> None:
