@@ -160,7 +160,8 @@ def cancel_surplus(label: ShippingLabel) -> None:
 def ask(label: ShippingLabel) -> None:
     """Fetch the PDF by the reservation number or, without one, look for the parcels by the carrier's reference."""
     is_over = label.state == LabelState.FAILED
-    has_all = not is_over and label.reservation_number and outcomes.are_as_ordered(label, label.tracking_numbers)
+    may_be_fetched = label.reservation_number and not (is_over or label.cancel_requested_at)
+    has_all = may_be_fetched and outcomes.are_as_ordered(label, label.tracking_numbers)
     try:
         with conversation_about(label, Service.REPRINTS if has_all else Service.CANCELLATION) as talk:
             if has_all:
@@ -213,6 +214,8 @@ def settle_found(label: ShippingLabel, talk: Conversation, found: tuple[str, ...
     numbers = all_numbers(label, found)
     if label.state == LabelState.FAILED:
         cancel_late(label, talk, found, is_believed=is_believed)
+    elif numbers and label.cancel_requested_at:
+        cancel_found(label, talk, numbers)
     elif numbers and label.reservation_number:
         fetch(label, talk, numbers)
     elif numbers and (content := label.pdf or storage.read(label.pdf_key)):  # the shop may have what is stored

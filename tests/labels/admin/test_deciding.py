@@ -25,6 +25,7 @@ from tests.labels.admin.pages import LABELS, bought_unknown, buy, decide, number
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.gates import during
+from tests.labels.interruptions import CANCEL, pass_time
 from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller, logged_in
 from tests.support.audit import changes, note
@@ -61,6 +62,23 @@ def test_what_a_person_marks_as_not_made_and_alpha_has_is_cancelled(
     ShippingLabel.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
 
     assert reconcile() == {"failed": 1}
+    assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made(label.id)] == [True]
+
+
+def test_its_cancellation_is_repeated_though_its_pdf_could_be_fetched_by_the_reservation(
+    sandbox: Sandbox, staff: Client, buyer: Caller
+) -> None:
+    """Its key is free: the shop may have bought another."""
+    label = bought_unknown(buyer, "alpha", "FAULT NOLABEL")
+    ShippingLabel.objects.update(tracking_numbers=[])  # as of an answer whose number can't be read
+    decide(staff, label, "not-made")
+    sandbox.arm("2", operation=CANCEL, count=1)
+    states: list[str] = []
+    for _ in range(2):
+        pass_time(400)
+        states += reconcile()
+
+    assert states == ["unknown", "failed"]
     assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made(label.id)] == [True]
 
 
