@@ -307,6 +307,7 @@ def test_the_log_is_searched_by_person_customer_and_object_and_filtered() -> Non
     assert found(clerk, channel="command") == []
     assert found(clerk, created_from="2200-01-01") == []
     assert "P1" in clerk.get(f"{AUDIT}{AuditEntry.objects.filter(action='viewed').get().pk}/change/").text
+    assert all(entry.get_deferred_fields() == {"search_words"} for entry in undrawn(clerk, AUDIT)["cl"].result_list)
 
 
 def test_a_value_that_is_empty_is_shown_as_none() -> None:

@@ -186,7 +186,7 @@ def test_after_an_erasure_and_a_day_no_table_has_anything_that_is_declared(own: 
             support.get("/admin/search/", {"q": text})
     assert left()
     run("erase_customer", "own", f" {EMAIL.upper()} ")
-    erased_at = F("addresses_removed_at") - timedelta(hours=25)
+    erased_at = F("addresses_removed_at") - timedelta(hours=2)
     ShippingLabel.objects.update(finished_at=timezone.now() - timedelta(hours=25), addresses_removed_at=erased_at)
     run("apply_retention")
     assert left() == []

@@ -192,7 +192,7 @@ def test_after_an_erasure_and_a_day_no_table_and_no_file_has_any(
     assert TOKEN.findall(tables()) == []
     assert len(set(left(folder))) > 20
     call_command("erase_customer", buyer.shop.id, EMAIL)
-    erased_at = F("addresses_removed_at") - timedelta(hours=25)
+    erased_at = F("addresses_removed_at") - timedelta(hours=2)
     ShippingLabel.objects.update(finished_at=timezone.now() - timedelta(hours=25), addresses_removed_at=erased_at)
     call_command("apply_retention")
     assert left(folder) == []

@@ -271,17 +271,19 @@ def test_a_labels_parcel_goes_at_its_own_age_though_its_addresses_went_before(
     settings.KEEP_LABEL_ADDRESSES_DAYS, settings.KEEP_PARCELS_DAYS = 30, 45
     number = post(buyer, order()).json()["trackingNumber"]
 
-    def run_after(days: float) -> str:
-        at = ms_ago(days)
-        Parcel.objects.update(created_at=at - 1, last_status_updated_at=at)
+    def run_after(days: float, **facts: Any) -> str:
+        times = {"created_at": ms_ago(60), "last_status_updated_at": ms_ago(days)}
+        Parcel.objects.update(**times | {"imported_at": None} | facts)
         finished(days)
         return run()[0]
 
-    Parcel.objects.update(updated_at=ms_ago(31))
-    assert run_after(31) == "0 parcels"
+    assert run_after(31, updated_at=ms_ago(31)) == "0 parcels"
     assert buyer.look_up(number).json()["destination"]["lastName"] == ""
     assert run_after(44.9) == "0 parcels"
-    assert run_after(45.1) == "1 parcels"
+    # Its update counts where an import may have been the last one, or no erasure was.
+    assert run_after(45.1, imported_at=timezone.now()) == "0 parcels"
+    assert run_after(45.1, are_texts_erased=False) == "0 parcels"
+    assert run_after(45.1, are_texts_erased=True) == "1 parcels"
     assert buyer.look_up(number).status_code == 404
 
 
