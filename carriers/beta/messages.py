@@ -143,10 +143,9 @@ def _sold(shipment: Shipment, product: Product, package: Package) -> Json:
 
 
 def _size(shipment: Shipment, package: Package) -> Json:
-    """Return what is said of a large parcel, where its sides are said; none to a pickup point is large."""
+    """Return what is said of a large parcel: its sides are for the duties, which no pickup product has."""
     sides = (package.length_cm, package.width_cm, package.height_cm)
-    is_large = sum(filter(None, sides)) > MACHINABLE_CM and not PRODUCTS[shipment.product_code].needs_pickup_point
-    return {"nonMachinable": True} if is_large and is_ddp(shipment) else {}
+    return {"nonMachinable": True} if is_ddp(shipment) and sum(filter(None, sides)) > MACHINABLE_CM else {}
 
 
 def _service(shipment: Shipment) -> Json:
