@@ -114,9 +114,8 @@ def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
 
 def found(label: ShippingLabel) -> tuple[str, ...]:
     """Return the numbers that the carrier finds of the label; none where it can't be asked or does not answer."""
-    if outcomes.has_search(label):
-        with suppress(CarrierError, NotAskedError), conversation_about(label, Service.CANCELLATION) as talk:
-            return talk.carrier.find_by_reference(label.id, talk.credentials)
+    with suppress(CarrierError, NotAskedError), conversation_about(label, Service.CANCELLATION) as talk:
+        return talk.carrier.find_by_reference(label.id, talk.credentials)
     return ()
 
 
@@ -182,8 +181,7 @@ def mark_as_not_made(*, label: ShippingLabel) -> None:
     note = f"Marked as not made; it was {label.state}."
     error = outcomes.set_error(label, SettledError(label.carrier_code, NOTHING_LEFT))
     is_seen = Q(tracking_numbers=label.tracking_numbers)
-    is_asked = not label.tracking_numbers and outcomes.has_search(label)
-    again_at = clock.now() if is_asked else None
+    again_at = clock.now() if not label.tracking_numbers and outcomes.has_search(label) else None
     decide(label, Event.MARKED_NOT_MADE, note, is_free(), is_seen, pdf=None, ask_again_at=again_at, **error)
 
 

@@ -41,6 +41,7 @@ from tests.labels.factories import LabelFactory
 from tests.labels.gates import during
 from tests.labels.interruptions import CANCEL
 from tests.labels.orders import LINKED, order, post, weighing
+from tests.models.label_carriers import behind, make_one_more
 from tests.support.api import Caller
 from tests.support.audit import changes
 from tests.support.desk import FRENCH
@@ -286,6 +287,28 @@ def test_parcels_that_staff_leave_out_and_only_the_carrier_knows_of_are_cancelle
     assert (label.tracking_numbers, label.surplus_numbers) == ([second], [first, third])
     reconcile()
     assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made(label.id)] == [True, False, True]
+
+
+def test_a_parcel_that_alpha_made_beyond_an_order_without_an_answer_is_cancelled(
+    sandbox: Sandbox, staff: Client, buyer: Caller
+) -> None:
+    label = bought_unknown(buyer, "alpha")
+    make_one_more(sandbox, sandbox.made()[0])
+    number, further = numbers_of(sandbox, label)
+
+    decide(staff, label, "adopt", number_1=number, pdf=upload(pdf_file()))
+    assert (label.state, label.surplus_numbers) == ("label_generated", [further])
+
+
+def test_parcels_are_adopted_that_alphas_search_does_not_show_yet(
+    sandbox: Sandbox, staff: Client, buyer: Caller
+) -> None:
+    label = bought_unknown(buyer, "alpha", parcels=3)
+    first, second, third = numbers_of(sandbox, label)
+
+    with behind(sandbox, 1):
+        decide(staff, label, "adopt", number_2=second, number_3=third, pdf=upload(pdf_file()))
+    assert (label.state, label.surplus_numbers) == ("label_generated", [first])
 
 
 def test_a_misspelt_number_has_no_parcel_cancelled_that_alpha_finds_in_its_place(

@@ -65,6 +65,17 @@ def test_what_a_person_marks_as_not_made_and_alpha_has_is_cancelled(
     assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made(label.id)] == [True]
 
 
+def test_what_staff_cancelled_at_alpha_and_marked_as_not_made_is_not_cancelled_again(
+    sandbox: Sandbox, staff: Client, buyer: Caller
+) -> None:
+    label = bought_unknown(buyer, "alpha", "FAULT NOLABEL")
+    assert label.tracking_numbers
+    decide(staff, label, "not-made")
+    pass_time(400)
+
+    assert (reconcile(), sandbox.questions()) == ({}, 0)
+
+
 def test_its_cancellation_is_repeated_though_its_pdf_could_be_fetched_by_the_reservation(
     sandbox: Sandbox, staff: Client, buyer: Caller
 ) -> None:
