@@ -148,7 +148,7 @@ def insert(label: ShippingLabel, siblings: Sequence[Row]) -> None:
     parcel, now = new_parcel(label, sibling), finished_at(label)
     with pipelined():
         INSERT_PARCEL.start(parcel)
-        for number in dict.fromkeys([parcel.tracking_id, *parcel.tracking_numbers]):
+        for number in parcel.tracking_numbers:
             row = new_number(parcel, number)
             buy(row, label, None, now)
             INSERT_NUMBER.start(row)

@@ -48,8 +48,9 @@ def label(chance: random.Random, shop: Shop, now: datetime) -> tuple[ShippingLab
     code = chance.choice(["ALPHA_ADDRESS_REJECTED", "BETA_UNAVAILABLE"]) if state == "failed" else ""
     carrier = chance.choice(["alpha", "beta"])
     facts: dict[str, Any] = {"created_at": at, "finished_at": at, "leased_until": at, "carrier_code": carrier}
-    made = LabelFactory(shop=shop, state=state, error_code=code, **facts)
-    if state != "label_generated":
+    numbers = [f"XU{chance.randrange(10**9):09}FR"] if state == "label_generated" else []
+    made = LabelFactory(shop=shop, state=state, error_code=code, tracking_numbers=numbers, **facts)
+    if not numbers:
         return made, False
     publish(made)
     is_handed_in = chance.random() < 0.5
