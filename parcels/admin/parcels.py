@@ -72,10 +72,12 @@ class ParcelList(CappedList):
         """Return the times that are filtered by, the last first: the newest parcels are never among those of old ones.
 
         In their usual order, all newer parcels would be read to find the first page, and all older ones for a file.
-        Without a beginning, a time of 0 would be among them, and their index has none.
+        Without a first day a time of 0 would be among them, and their index has none. Without a last one all newer
+        parcels of other shops would be read to find those of a shop that stopped long ago.
         """
         periods = [spec for spec in self.filter_specs if isinstance(spec, PeriodFilter)]
-        return [f"-{period.column}" for period in periods if period.has_beginning]
+        leading = [(True, True)] if "shop__id__exact" in self.params else [(True, True), (True, False)]
+        return [f"-{period.column}" for period in periods if period.ends in leading]
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         """List parcels past their promise by its end, the last first: the newest parcels are never among them."""

@@ -122,8 +122,10 @@ class PeriodFilter(admin.ListFilter):
         return [f"{self.parameter_name}_from", f"{self.parameter_name}_to"]
 
     @property
-    def has_beginning(self) -> bool:
-        return bool(self.used_parameters.get(self.expected_parameters()[0]))
+    def ends(self) -> tuple[bool, bool]:
+        """Whether it has a first day, and a last one."""
+        first, last = (bool(self.used_parameters.get(name)) for name in self.expected_parameters())
+        return first, last
 
     def has_output(self) -> bool:
         return True

@@ -258,8 +258,10 @@ def test_of_a_period_of_deliveries_or_hand_ins_the_last_comes_first(staff: Clien
     days = {f"{period}_from": "2026-09-23", f"{period}_to": "2026-09-23"}
     assert listed(staff, **days) == ["P0", "P2", "P1"]
     assert listed(staff, **days, o="7") == ["P0", "P1", "P2"]
-    for without_beginning in (dict.fromkeys(days, ""), days | {f"{period}_from": ""}):
-        assert listed(staff, **without_beginning) == ["P2", "P1", "P0"]
+    endless = days | {f"{period}_to": ""}
+    assert listed(staff, **endless) == ["P0", "P2", "P1"]
+    for others in (dict.fromkeys(days, ""), days | {f"{period}_from": ""}, endless | {"shop__id__exact": shop.id}):
+        assert listed(staff, **others) == ["P2", "P1", "P0"]
 
 
 @pytest.mark.parametrize("period", PERIODS)
