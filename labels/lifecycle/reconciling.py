@@ -93,7 +93,7 @@ def settle(label: ShippingLabel) -> None:
         cancelling.repeat(label, was_interrupted=label.ask_again_at is None)
     elif label.state in STORED:
         cancel_surplus(label)
-    elif label.state != LabelState.FAILED and record_stored(label):
+    elif label.state != LabelState.FAILED and not label.cancel_requested_at and record_stored(label):
         store(label)
     elif label.reservation_number or outcomes.has_search(label):
         ask(label)

@@ -12,18 +12,20 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from carriers.shipment import PurchasedLabel
 from labels.admin import actions
 from labels.lifecycle import decisions, outdated
 from labels.lifecycle.leases import claim
 from labels.lifecycle.reconciling import leave, reconcile
 from labels.models import LabelState, ShippingLabel, lease
+from labels.pdfs import recovery
 from shops.contracts import clients
 from shops.models import Shop
 from shops.staff.audit.models import Channel
 from shops.staff.audit.recording import Actor, acting
 from tests.labels.admin.pages import LABELS, bought_unknown, buy, decide, numbers_of, page_of, pdf_file, upload
 from tests.labels.conftest import Sandbox
-from tests.labels.factories import ContractFactory, LabelFactory
+from tests.labels.factories import PDF, ContractFactory, LabelFactory
 from tests.labels.gates import during
 from tests.labels.interruptions import CANCEL, pass_time
 from tests.labels.orders import PRODUCT, order, post
@@ -76,12 +78,17 @@ def test_what_staff_cancelled_at_alpha_and_marked_as_not_made_is_not_cancelled_a
     assert (reconcile(), sandbox.questions()) == ({}, 0)
 
 
-def test_its_cancellation_is_repeated_though_its_pdf_could_be_fetched_by_the_reservation(
-    sandbox: Sandbox, staff: Client, buyer: Caller
+@pytest.mark.parametrize("kept", ["a reservation", "a PDF in the storage"])
+def test_its_cancellation_is_repeated_whatever_the_label_could_be_finished_by(
+    kept: str, sandbox: Sandbox, staff: Client, buyer: Caller
 ) -> None:
     """Its key is free: the shop may have bought another."""
     label = bought_unknown(buyer, "alpha", "FAULT NOLABEL")
-    ShippingLabel.objects.update(tracking_numbers=[])  # as of an answer whose number can't be read
+    if kept == "a reservation":
+        ShippingLabel.objects.update(tracking_numbers=[])  # as of an answer whose number can't be read
+    else:
+        ShippingLabel.objects.update(tracking_numbers=[], reservation_number="")  # as if the database was away
+        recovery.save(label, PurchasedLabel(tuple(label.tracking_numbers), {"label": PDF}))
     decide(staff, label, "not-made")
     sandbox.arm("2", operation=CANCEL, count=1)
     states: list[str] = []
