@@ -137,7 +137,7 @@ def save_adoption(
     adopted = list(filter(None, tracking_numbers))
     facts: dict[str, Any] = {
         "tracking_numbers": adopted,
-        "surplus_numbers": outcomes.unique(label.surplus_numbers, (each for each in made if each not in adopted)),
+        "surplus_numbers": outcomes.unique(each for each in (*label.surplus_numbers, *made) if each not in adopted),
         "pdf": pdf,
         "cancel_requested_at": None,
         **outcomes.NO_ERROR,

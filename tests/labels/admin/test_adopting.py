@@ -16,6 +16,7 @@ from django.utils.translation import override
 from pypdf import PdfReader, PdfWriter
 
 from carriers.errors import CarrierUnavailable
+from carriers.http.transport import UnreadableError
 from labels.lifecycle import decisions
 from labels.lifecycle.cancelling import record_cancelled
 from labels.lifecycle.notices import CUSTOMS_FORM_MISSING
@@ -36,10 +37,10 @@ from tests.labels.admin.pages import (
     pdf_file,
     upload,
 )
-from tests.labels.conftest import Sandbox, nothing_finished
+from tests.labels.conftest import Sandbox, nothing_finished, row
 from tests.labels.factories import LabelFactory
 from tests.labels.gates import during
-from tests.labels.interruptions import CANCEL
+from tests.labels.interruptions import CANCEL, pass_time
 from tests.labels.orders import LINKED, order, post, weighing
 from tests.models.label_carriers import behind, make_one_more
 from tests.support.api import Caller
@@ -287,6 +288,30 @@ def test_parcels_that_staff_leave_out_and_only_the_carrier_knows_of_are_cancelle
     assert (label.tracking_numbers, label.surplus_numbers) == ([second], [first, third])
     reconcile()
     assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made(label.id)] == [True, False, True]
+
+
+def test_a_parcel_that_was_left_out_and_is_adopted_by_the_next_decision_is_not_cancelled(
+    sandbox: Sandbox, staff: Client, buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a label's PDFs can't be merged, a person may decide again."""
+
+    def fail(*_: object) -> None:
+        raise UnreadableError("the labels cannot be merged")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("carriers.pdf.rewritten", fail)
+        assert buy(buyer, "alpha", 3).status_code == 500
+        label = row()
+        first, second, third = numbers_of(sandbox, label)
+        pass_time()
+        decide(staff, label, "adopt", number_1=first, number_2=second)
+        assert (label.state, label.surplus_numbers) == ("received", [third])
+        pass_time()
+    decide(staff, label, "adopt", number_1=first, number_2=third, pdf=upload(pdf_file()))
+
+    assert (label.state, label.tracking_numbers) == ("label_generated", [first, third])
+    reconcile()
+    assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made(label.id)] == [False, True, False]
 
 
 def test_a_parcel_that_alpha_made_beyond_an_order_without_an_answer_is_cancelled(
