@@ -95,10 +95,8 @@ def settle(label: ShippingLabel) -> None:
         cancel_surplus(label)
     elif label.state != LabelState.FAILED and not label.cancel_requested_at and record_stored(label):
         store(label)
-    elif label.reservation_number or outcomes.has_search(label):
-        ask(label)
     elif label.is_billed_unused:
-        back_off(label)
+        ask(label)
     else:
         settle_unbilled(label)
 

@@ -167,6 +167,11 @@ def test_without_a_tracking_service_alpha_is_not_asked(buyer: Caller, sandbox: S
     pass_time(WAIT_S + 1)
     assert reconcile() == {LabelState.UNKNOWN: 1}
     assert sandbox.questions() == 0
+    ShippingLabel.objects.update(state=LabelState.FAILED)  # and to be asked again, as before the setting was changed
+    pass_time(7 * 24 * 3600)
+    assert reconcile() == {LabelState.FAILED: 1}
+    pass_time(WAIT_S)
+    assert reconcile() == {}
 
 
 # --- As many numbers as parcels, by whichever way ---
