@@ -152,7 +152,7 @@ def save_adoption(
     note = f"Adopted {', '.join(adopted)}; it was {label.state}."
     with transaction.atomic():
         lock("adoptions")
-        check_not_taken(label, adopted)
+        check_not_taken(label, [*adopted, *made])
         decide(label, Event.ADOPTED, note, Q(leased_until=label.leased_until), **facts)
 
 

@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import override
 from pypdf import PdfReader, PdfWriter
 
+from carriers.alpha.client import Alpha
 from carriers.errors import CarrierUnavailable
 from carriers.http.transport import UnreadableError
 from labels.lifecycle import decisions
@@ -323,6 +324,19 @@ def test_a_parcel_that_alpha_made_beyond_an_order_without_an_answer_is_cancelled
 
     decide(staff, label, "adopt", number_1=number, pdf=upload(pdf_file()))
     assert (label.state, label.surplus_numbers) == ("label_generated", [further])
+
+
+def test_no_parcel_of_another_label_is_cancelled_whatever_alpha_finds(
+    sandbox: Sandbox, staff: Client, buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = bought_unknown(buyer, "alpha")
+    (number,) = numbers_of(sandbox, label)
+    other = LabelFactory(shop=buyer.shop, tracking_numbers=["XU000000000FR"])
+    monkeypatch.setattr(Alpha, "find_by_reference", lambda *_: (number, "XU000000000FR"))
+
+    answer = decide(staff, label, "adopt", number_1=number, pdf=upload(pdf_file())).text
+    assert f"XU000000000FR is a parcel of the label {other.id}." in answer
+    assert (label.state, label.surplus_numbers) == ("unknown", [])
 
 
 def test_parcels_are_adopted_that_alphas_search_does_not_show_yet(
