@@ -123,7 +123,7 @@ class PeriodFilter(admin.ListFilter):
 
     @property
     def ends(self) -> tuple[bool, bool]:
-        """Whether it has a first day, and a last one."""
+        """Return whether it has a first day, and whether a last one."""
         first, last = (bool(self.used_parameters.get(name)) for name in self.expected_parameters())
         return first, last
 

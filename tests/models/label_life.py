@@ -207,7 +207,7 @@ class LabelLife(RuleBasedStateMachine):
     @rule(which=numbers, left_out=st.integers(0, 2))
     def adopt(self, which: int, left_out: int) -> None:
         """A person adopts the parcels that were made, or some of them."""
-        row = self.one_of(which, OPEN - {LabelState.RECEIVED})
+        row = self.one_of(which, OPEN)
         if not row:
             return
         made, ordered = self.world.live(row), len(row.weights_kg)
