@@ -113,6 +113,10 @@ class Batch:
         """Give each parcel the numbers that its import names, and keep its labels' numbers."""
         for parcel in self.parcels.values():
             rows, named = self.numbers[parcel.id], dict.fromkeys([parcel.tracking_id, *parcel.tracking_numbers])
+            if parcel.carrier_code != self.before.get(parcel.id, parcel).carrier_code:
+                for row in list(rows.values()):
+                    if row.state == NumberState.REPORTED and not row.events:
+                        self.remove(row)  # to the other carrier it is a new one
             for number in named:
                 if number not in rows:
                     rows[number] = new_number(parcel, number)

@@ -15,6 +15,7 @@ from django.utils import timezone
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.personal_data.erasure import erase
+from parcels.tracking.recording import record_all
 from parcels.tracking.timeline import recompute
 from shops.webhooks.models import WebhookEvent
 from tests.support.api import Caller
@@ -230,6 +231,30 @@ def test_a_parcel_that_was_given_up_is_asked_about_again_when_the_shop_has_news_
     assert number_of("P1").due_at is None
     imported(own, S.FULFILLED, 1, carrierCode="alpha")
     assert number_of("P1").due_at is not None
+
+
+@pytest.mark.parametrize("days", [2, 20])
+def test_a_number_that_its_carrier_does_not_know_is_a_new_one_at_another_carrier(days: int, own: Caller) -> None:
+    """Asked about hourly for a day, and given up after 15 days, whatever the carrier before was asked."""
+    imported(own, None, None, carrierCode="alpha")
+    TrackingNumber.objects.update(followed_since=NOW - timedelta(days=days))
+    record("P1", [TrackingAnswer("N1", is_known=False)], outcome="unknown", now=timezone.now())
+    assert (number_of("P1").due_at is None) is (days > 15)
+    imported(own, None, None, carrierCode="beta")
+    row = number_of("P1")
+    assert row.carrier_code == "beta"
+    assert row.due_at is not None
+    assert row.due_at < NOW + timedelta(hours=2)
+
+
+def test_what_the_carrier_before_answers_late_is_nothing_of_the_parcel(own: Caller) -> None:
+    imported(own, None, None, carrierCode="alpha")
+    asked = number_of("P1").pk
+    imported(own, None, None, carrierCode="beta")
+    event = TrackingEvent("N1", "D", ago(1), "Carrier's text", "PARIS", S.DELIVERED)
+    answer = TrackingAnswer("N1", is_known=True, events=(event,))
+    record_all({asked: (answer, "known")}, now=timezone.now())
+    assert status_of(own) is None
 
 
 def test_after_an_erasure_an_answer_without_news_writes_nothing(own: Caller) -> None:
