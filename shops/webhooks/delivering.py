@@ -11,7 +11,8 @@ from time import sleep
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import OuterRef, Subquery
+from django.db.models import F, OuterRef, Subquery
+from django.db.models.functions import Greatest
 
 from shops.db import bulk, clock
 from shops.db.prepared import in_index_order
@@ -132,10 +133,13 @@ def end_attempt(row: WebhookDelivery, outcome: Outcome, now: datetime) -> None:
 
 
 def release_next(outcomes: Iterable[Outcome], now: datetime) -> None:
-    """Make the next row of each finished subject due: `claims` may have deferred it."""
+    """Make the next row of each finished subject due: `claims` may have deferred it.
+
+    If it was tried before the finished one was replayed, this attempt is beyond the schedule's.
+    """
     over = following([each.claim.delivery.id for each in outcomes]).exclude(state=DeliveryState.QUEUED)
     with in_index_order():
-        not_over().filter(id__in=over.values("next")).update(due_at=now)
+        not_over().filter(id__in=over.values("next")).update(due_at=now, attempts=Greatest(F("attempts") - 1, 0))
 
 
 def following(ids: Iterable[int]) -> Any:
@@ -155,7 +159,9 @@ def at_current_urls(outcomes: Sequence[Outcome]) -> list[Outcome]:
     list(failed.order_by("id").select_for_update(no_key=True).values_list("id"))
     urls = dict(asked.values_list("id", "url"))
     current = [each for each in outcomes if each.claim.endpoint.url == urls[each.claim.endpoint.id]]
-    for endpoint_id in sorted({each.claim.endpoint.id for each in outcomes if each not in current}):
+    outdated = [each.claim for each in outcomes if each not in current]
+    WebhookDelivery.objects.filter(id__in=[each.delivery.id for each in outdated], state=DeliveryState.DEAD).replay()
+    for endpoint_id in sorted({each.endpoint.id for each in outdated}):
         endpoints.make_due(endpoint_id)
     return current
 

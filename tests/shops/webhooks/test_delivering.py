@@ -361,6 +361,30 @@ def test_an_attempt_at_a_url_that_was_replaced_meanwhile_tells_nothing_of_the_en
     assert row().state == DeliveryState.DELIVERED
 
 
+def test_the_last_attempt_at_a_url_that_was_replaced_meanwhile_is_repeated_too(
+    endpoint: WebhookEndpoint, receiver: Receiver
+) -> None:
+    tell_label(endpoint.shop_id)
+    WebhookDelivery.objects.update(attempts=retries.MAX_ATTEMPTS - 1)
+    [begun] = claims.claim(1)
+    endpoints.change(endpoint, url=f"{receiver.url}/new")
+    record([Outcome(begun, 500, "http_5xx", 0.1)])
+    assert deliver_due() == 1
+    assert row().state == DeliveryState.DELIVERED
+
+
+def test_a_replay_of_an_earlier_event_uses_up_no_attempt_of_the_next_one(
+    endpoint: WebhookEndpoint, receiver: Receiver
+) -> None:
+    for status in (200, 500):
+        attempt(endpoint, receiver, status)
+    for _ in range(retries.MAX_ATTEMPTS):
+        WebhookDelivery.objects.filter(state="delivered").replay()
+        for status, reason in ((200, ""), (500, "http_5xx")):
+            record([Outcome(each, status, reason, 0.1) for each in claims.claim(1)])
+    assert row(state="queued").attempts <= 2
+
+
 @pytest.mark.real_services
 @pytest.mark.django_db(transaction=True)
 def test_an_endpoint_whose_url_is_replaced_while_a_410_is_written_down_is_not_disabled(
