@@ -71,9 +71,15 @@ def numbers_of(label: ShippingLabel) -> QuerySet[TrackingNumber]:
 
 def handed_in(label: ShippingLabel) -> set[str]:
     """Return the label's numbers whose parcel the carrier has reported to have, or the shop to be delivered."""
-    own = TrackingNumber.objects.for_shop(label.shop_id).filter(number__in=label.tracking_numbers, label=label.id)
-    delivered = own.filter(parcel__last_status=Status.DELIVERED).values_list("number", flat=True)
-    return moved_numbers(events_of(own)).union(delivered)
+    rows = rows_of(label, label.tracking_numbers)
+    delivered = rows.filter(label=label.id, parcel__last_status=Status.DELIVERED).values_list("number", flat=True)
+    return moved_numbers(events_of(rows)).union(delivered)
+
+
+def rows_of(label: ShippingLabel, numbers: Collection[str]) -> QuerySet[TrackingNumber]:
+    """Return a query for the rows of these numbers of the label, on all parcels that name them."""
+    is_same = Q(label=label.id) | Q(label=None, created_at__gt=since(label))
+    return TrackingNumber.objects.for_shop(label.shop_id).filter(is_same, number__in=numbers)
 
 
 def is_removed(label: ShippingLabel) -> bool:
@@ -88,8 +94,7 @@ def release_numbers(label: ShippingLabel, cancelled: Collection[str], *, is_kept
 
     If the label `is_kept` for its other parcels, remove them from its own one too, unless the carrier has the parcel.
     """
-    is_same = Q(label=label.id) | Q(label=None, created_at__gt=since(label))
-    rows = TrackingNumber.objects.for_shop(label.shop_id).filter(is_same, number__in=cancelled)
+    rows = rows_of(label, cancelled)
     parcels = lock_parcels(label.shop_id, rows)
     leaving = Q(is_added=True)
     if is_kept:

@@ -33,7 +33,7 @@ from tests.labels.orders import LINKED, PRODUCT, order, personal_in, post, weigh
 from tests.models.interruptions import Killed, die
 from tests.support.api import Caller, Response, assert_error, caller, logged_in, without_timestamp
 from tests.support.audit import changes
-from tests.support.factories import import_parcel, ms_ago
+from tests.support.factories import UNTOLD, import_parcel, ms_ago
 from tests.support.paths import SHIPMENTS
 from tests.support.sql import WAITING, held, value
 from tests.support.threads import Threads, in_threads
@@ -223,6 +223,18 @@ def test_a_parcel_that_is_reported_as_handed_in_is_refused_without_the_carrier(
     message = "The label can't be cancelled: the carrier has taken it in charge. It stays bought."
     assert_refused(cancel(buyer, row().id), 409, "LABEL_NOT_CANCELLABLE", message)
     assert sandbox.server.state.counts() == calls
+
+
+def test_a_parcel_that_is_reported_on_another_parcel_of_the_shop_is_refused_too(buyer: Caller) -> None:
+    """The carrier is asked about the number of each parcel that names it, and one answer comes first."""
+    label = bought(buyer, "beta")
+    for parcel, at in (("P1", 2), ("P2", 1)):
+        facts = {"carrierCode": "beta", "createdAt": ms_ago(at)} | UNTOLD
+        import_parcel(buyer.shop, id=parcel, trackingId=label.tracking_number, **facts)
+    event = TrackingEvent(label.tracking_number, "PCHCFM", timezone.now(), "Pris en charge", "PARIS", Status.IN_TRANSIT)
+    record("P1", [TrackingAnswer(label.tracking_number, is_known=True, events=(event,))], now=timezone.now())
+    message = "The label can't be cancelled: the carrier has taken it in charge. It stays bought."
+    assert_refused(cancel(buyer, label.id), 409, "LABEL_NOT_CANCELLABLE", message)
 
 
 @pytest.mark.parametrize("carrier_code", PRODUCT)
