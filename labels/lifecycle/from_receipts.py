@@ -14,7 +14,7 @@ from django.db import transaction
 from labels.ids import EPOCH, id_time
 from labels.lifecycle import parcels
 from labels.lifecycle.states import write_back
-from labels.models import STORED, LabelState, ShippingLabel
+from labels.models import OVER, STORED, LabelState, ShippingLabel
 from labels.pdfs import receipts, storage
 from parcels.personal_data import erasure
 from shops.db import clock
@@ -53,9 +53,7 @@ def put_back(label: ShippingLabel, *, is_dry_run: bool) -> str:
     with transaction.atomic():
         lock("labels put back")  # so that of two runs at once the second finds the row of the first
         row = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).first()
-        # A PDF that waits in the row is stored as ever.
-        is_stored_next = row is not None and (row.state, label.state) == (LabelState.RECEIVED, LabelState.GENERATED)
-        if row is not None and (is_stored_next or progress(label) <= progress(row)):
+        if row is not None and not is_behind(row, label):
             return ""
         # Let a PDF that the storage lost too be fetched by the reservation, where the carrier gives it again.
         is_kept = label.state == LabelState.GENERATED and not (label.pdf_removed_at or label.addresses_removed_at)
@@ -70,6 +68,14 @@ def put_back(label: ShippingLabel, *, is_dry_run: bool) -> str:
             if label.addresses_removed_at:
                 erasure.erase(parcels.parcels_of([label.id]))
     return f"labels {'brought up to date' if row else 'put back'}: {label.state}"
+
+
+def is_behind(row: ShippingLabel, label: ShippingLabel) -> bool:
+    """Return whether a row knows less than the receipt. A PDF that waits in the row is stored as ever."""
+    if label.addresses_removed_at and not row.addresses_removed_at and row.state not in OVER:
+        return True  # it was over before its customer was erased
+    is_as_stored = (row.state, label.state) == (LabelState.RECEIVED, LabelState.GENERATED)
+    return progress(label) > progress(row) and not (is_as_stored and row.decided_at == label.decided_at)
 
 
 def progress(label: ShippingLabel) -> tuple[datetime, int]:

@@ -23,9 +23,19 @@ from shops.contracts import clients
 from shops.contracts.models import CarrierContract
 from shops.staff.audit.models import Action
 from shops.webhooks.models import WebhookEvent
-from tests.labels.conftest import Sandbox, assert_coded, nothing_recorded, row
+from tests.labels.conftest import Sandbox, assert_coded, nothing_finished, nothing_recorded, row
 from tests.labels.factories import LabelFactory
-from tests.labels.interruptions import BETA, KEY, WAIT_S, assert_bought, buy_control, interrupt, moment, pass_time
+from tests.labels.interruptions import (
+    BETA,
+    CANCEL,
+    KEY,
+    WAIT_S,
+    assert_bought,
+    buy_control,
+    interrupt,
+    moment,
+    pass_time,
+)
 from tests.labels.orders import PRODUCT, RECIPIENT, order, post, weighing
 from tests.labels.test_storage_check import check
 from tests.labels.urls import fetch
@@ -144,6 +154,23 @@ def test_a_label_kept_in_part_after_the_moment_is_a_parcel_of_its_own_numbers_al
     parcel = buyer.look_up(left).json()
     assert (parcel["trackingId"], parcel["trackingNumbers"]) == (left, [left])
     assert buyer.look_up(cancelled).status_code == 404
+
+
+def test_a_label_kept_in_part_that_waited_for_the_storage_at_the_moment_is_of_the_parcels_that_are_left(
+    buyer: Caller, sandbox: Sandbox
+) -> None:
+    with nothing_finished():
+        post(buyer, order(parcels=weighing(1, 2)), key=KEY)
+    restore = moment()
+    pass_time()
+    reconcile()
+    cancelled, left = row().tracking_numbers
+    sandbox.server.state.ledger.collected.add(("alpha", left))
+    cancelling.cancel(row())
+    decisions.keep(label=row())
+    restore()
+    assert recover() == ["1 labels brought up to date: label_generated", "0 labels reconciled"]
+    assert (row().tracking_numbers, row().cancelled_numbers) == ([left], [cancelled])
 
 
 def test_a_row_that_knows_more_than_its_receipt_stays(buyer: Caller) -> None:
@@ -306,6 +333,30 @@ def test_an_erased_customer_does_not_come_back_with_the_label(buyer: Caller) -> 
     restore()
     assert recover() == ["1 labels put back: label_generated", "0 labels reconciled"]
     assert (row().recipient["lastName"], row().idempotency_key) == ("", KEY)
+    assert RECIPIENT["lastName"] not in str(values(Parcel))
+
+
+@pytest.mark.parametrize("state", [LabelState.RECEIVED, LabelState.CANCELLING])
+def test_an_erased_customer_does_not_come_back_with_a_label_that_was_not_over_at_the_moment(
+    state: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    """It was erased when it was bought, or when alpha had refused to cancel it."""
+    if state == LabelState.RECEIVED:
+        with nothing_finished():
+            post(buyer, order(), key=KEY)
+    else:
+        post(buyer, order(), key=KEY)
+        sandbox.arm("2", operation=CANCEL, count=1)
+        cancelling.cancel(row())
+    assert row().state == state
+    restore = moment()
+    pass_time(400)
+    sandbox.arm("3", operation=CANCEL, count=1)
+    reconcile()
+    call("erase_customer", buyer.shop.id, RECIPIENT["email"])
+    restore()
+    assert recover() == ["1 labels brought up to date: label_generated", "0 labels reconciled"]
+    assert row().recipient["lastName"] == ""
     assert RECIPIENT["lastName"] not in str(values(Parcel))
 
 
