@@ -67,6 +67,7 @@ class Carrier(Client):
     search_operation: ClassVar[str]  # of points, as above
     bills_unused_labels: ClassVar[bool] = True  # else nothing has to be cancelled at the carrier, nor decided
     max_slip_parcels: ClassVar[int] = 0  # on a deposit slip; 0 where the carrier makes none
+    gives_customs_forms: ClassVar[bool] = False  # with a parcel's label, once
     proves_deliveries: ClassVar[bool] = False
     max_parcels: ClassVar[int]
     max_reference_length: ClassVar[int]

@@ -46,6 +46,7 @@ class Beta(Carrier):
     points_operations = (points.LOOK_UP, points.SEARCH)
     search_operation = points.SEARCH
     bills_unused_labels = False
+    gives_customs_forms = True
     max_slip_parcels = deposit_slips.MAX_PARCELS
     max_parcels = beta_message.MAX_PARCELS
     max_reference_length = beta_message.REFERENCE_LENGTH

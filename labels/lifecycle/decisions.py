@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext
 
+from carriers import CARRIERS
 from carriers.client import Service
 from carriers.customs import needs_customs
 from carriers.errors import CarrierError
@@ -90,6 +91,8 @@ def adopt(*, label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes |
 
 def lacks_customs_form(label: ShippingLabel, tracking_numbers: Sequence[str], pdfs: Collection[str]) -> bool:
     """Return whether a parcel that crosses a border has no customs form among the PDFs, which are named."""
+    if not CARRIERS[label.carrier_code].gives_customs_forms:
+        return False
     is_declared = needs_customs(party(label.sender), party({**label.recipient, **(label.pickup_point or {})}))
     return is_declared and any(form_of(number) not in pdfs for number in tracking_numbers if number)
 

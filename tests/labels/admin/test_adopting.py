@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from django.test import Client
@@ -20,7 +20,7 @@ from carriers.errors import CarrierUnavailable
 from carriers.http.transport import UnreadableError
 from labels.lifecycle import decisions
 from labels.lifecycle.cancelling import record_cancelled
-from labels.lifecycle.notices import CUSTOMS_FORM_MISSING
+from labels.lifecycle.notices import CUSTOMS_FORM_MISSING, of_surplus
 from labels.lifecycle.reconciling import reconcile
 from labels.models import ShippingLabel
 from shops.contracts.conversation import said
@@ -41,8 +41,8 @@ from tests.labels.admin.pages import (
 from tests.labels.conftest import Sandbox, nothing_finished, row
 from tests.labels.factories import LabelFactory
 from tests.labels.gates import during
-from tests.labels.interruptions import CANCEL, pass_time
-from tests.labels.orders import LINKED, order, post, weighing
+from tests.labels.interruptions import CANCEL, WAIT_S, pass_time
+from tests.labels.orders import LINKED, RECIPIENT, order, post, weighing
 from tests.models.label_carriers import behind, make_one_more
 from tests.support.api import Caller
 from tests.support.audit import changes
@@ -52,6 +52,10 @@ from tests.support.paths import SHIPMENTS
 PERMISSIONS = ("change_shippinglabel", "view_personal_data")
 MIB = 1024 * 1024
 NO_PDF = "FAULT NOLABEL"  # numbers and a reservation came
+
+
+def fail_to_merge(*_: object) -> NoReturn:
+    raise UnreadableError("the labels cannot be merged")
 
 
 def test_parcels_that_were_made_are_adopted_with_the_pdf_from_the_carrier(
@@ -295,12 +299,8 @@ def test_a_parcel_that_was_left_out_and_is_adopted_by_the_next_decision_is_not_c
     sandbox: Sandbox, staff: Client, buyer: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While a label's PDFs can't be merged, a person may decide again."""
-
-    def fail(*_: object) -> None:
-        raise UnreadableError("the labels cannot be merged")
-
     with monkeypatch.context() as patch:
-        patch.setattr("carriers.pdf.rewritten", fail)
+        patch.setattr("carriers.pdf.rewritten", fail_to_merge)
         assert buy(buyer, "alpha", 3).status_code == 500
         label = row()
         first, second, third = numbers_of(sandbox, label)
@@ -391,6 +391,20 @@ def test_of_adopted_parcels_that_without_a_customs_form_is_named(staff: Client, 
     assert label.staff_notice == CUSTOMS_FORM_MISSING
 
 
+def test_an_adopted_parcel_of_alpha_lacks_no_customs_form_as_alpha_gives_none(
+    staff: Client, buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swiss = RECIPIENT | {"countryCode": "CH", "zip": "8001"}
+    with monkeypatch.context() as patch:
+        patch.setattr("carriers.pdf.rewritten", fail_to_merge)
+        post(buyer, order("alpha_express_world", destinationAddress=swiss, parcels=weighing(1, 2)), key="k")
+    pass_time()
+    label = row()
+    decide(staff, label, "adopt", number_1=label.tracking_number)
+    assert (label.state, label.staff_notice) == ("label_generated", "")
+    assert label.warnings == ["Not made: parcel 2 (2 kg). The label is for the other parcels."]
+
+
 @pytest.mark.parametrize("fault", ["FAULT 30204", "FAULT NOLABEL"])
 def test_what_the_carrier_said_of_an_adopted_parcel_is_told_to_the_shop(
     fault: str, staff: Client, buyer: Caller
@@ -478,6 +492,17 @@ def test_it_is_cancelled_after_a_person_has_decided_about_the_label(
     decide(staff, adopted.label, "cancelled", outcome=outcome)
     adopted.reconcile()
     assert adopted.label.state == state
+    adopted.assert_rest_is_cancelled()
+
+
+def test_staff_are_no_longer_told_of_it_when_it_is_cancelled_at_last(adopted: Adopted) -> None:
+    """It is tried again when the label is cancelled, however late."""
+    pass_time(2 * WAIT_S)
+    adopted.sandbox.arm("2", operation=CANCEL, count=1)
+    adopted.reconcile()
+    assert adopted.label.staff_notice == of_surplus([adopted.left])
+    adopted.cancel()
+    adopted.reconcile()
     adopted.assert_rest_is_cancelled()
 
 
