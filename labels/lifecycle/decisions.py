@@ -24,7 +24,7 @@ from labels.lifecycle.leases import back_off, claim
 from labels.lifecycle.notices import CANCELLED, LEFT_OUT
 from labels.lifecycle.states import TRANSITIONS, Event, move
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel, is_free, lease
-from labels.pdfs import unmerged
+from labels.pdfs import recovery, unmerged
 from labels.pdfs.storage import StorageError
 from parcels.importing.numbers import GIVEN_OUT_AGAIN
 from shops.api.errors.coded import SettledError
@@ -186,6 +186,7 @@ def mark_as_not_made(*, label: ShippingLabel) -> None:
     is_seen = Q(tracking_numbers=label.tracking_numbers)
     again_at = clock.now() if not label.tracking_numbers and outcomes.has_search(label) else None
     decide(label, Event.MARKED_NOT_MADE, note, is_free(), is_seen, pdf=None, ask_again_at=again_at, **error)
+    recovery.remove(label)  # neither its age nor an erasure would
 
 
 def cancel(*, label: ShippingLabel) -> ShippingLabel:

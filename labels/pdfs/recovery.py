@@ -7,6 +7,7 @@ numbers.
 """
 
 import json
+from contextlib import suppress
 
 from carriers.shipment import PickupPoint, PurchasedLabel
 from labels.models import ShippingLabel
@@ -32,6 +33,13 @@ def save(label: ShippingLabel, purchased: PurchasedLabel) -> None:
     }
     storage.store(label, unmerged.packed(purchased.pdfs))
     storage.write(facts_key(label), json.dumps(facts).encode())
+
+
+def remove(label: ShippingLabel) -> None:
+    """Remove what the storage keeps of an order that counts as not made; `check_labels` names what is left."""
+    with suppress(storage.StorageError):
+        for name in (facts_key(label), label.pdf_key):
+            storage.delete(name)
 
 
 def find(label: ShippingLabel) -> PurchasedLabel | None:

@@ -24,6 +24,7 @@ from shops.models import Shop
 from shops.staff.audit.models import Channel
 from shops.staff.audit.recording import Actor, acting
 from tests.labels.admin.pages import LABELS, bought_unknown, buy, decide, numbers_of, page_of, pdf_file, upload
+from tests.labels.backups import check
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import PDF, ContractFactory, LabelFactory
 from tests.labels.gates import during
@@ -98,6 +99,15 @@ def test_its_cancellation_is_repeated_whatever_the_label_could_be_finished_by(
 
     assert states == ["unknown", "failed"]
     assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made(label.id)] == [True]
+
+
+def test_the_storage_keeps_no_pdf_of_what_is_marked_as_not_made(staff: Client, shop: Shop) -> None:
+    """No erasure and no retention would find it."""
+    label = LabelFactory(shop=shop, state=LabelState.UNKNOWN)
+    recovery.save(label, PurchasedLabel(("6A1111",), {"label": PDF}))
+    decide(staff, label, "not-made")
+    assert label.state == LabelState.FAILED
+    assert check() == ""
 
 
 @pytest.mark.parametrize("carrier_code", ["alpha", "beta"])
