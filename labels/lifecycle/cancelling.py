@@ -193,7 +193,8 @@ def repeat(label: ShippingLabel, *, was_interrupted: bool) -> None:
             with suppress(CancelError, CarrierError), conversation_if_billed(label) as talk:
                 perform(label, talk)
         except NoAccountError as error:
-            kept(label, Event.CANCEL_REFUSED, str(error))
+            if not_asked(label, error).failure is None:  # the account is gone, not unreadable for now
+                kept(label, Event.CANCEL_REFUSED, str(error))
     defer(label)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 from django.core.management import CommandError
+from pytest_django.fixtures import Settings
 
 from labels.lifecycle import cancelling
 from labels.lifecycle.reconciling import reconcile
@@ -92,6 +93,21 @@ def test_without_a_contract_a_label_stays_bought_unless_it_may_be_cancelled(
     is_bought = then == "label_generated"
     assert buyer.get(f"{SHIPMENTS}/{label.id}").status_code == (200 if is_bought else 404)
     assert (row().cancel_requested_at is None) == is_bought
+
+
+def test_a_cancellation_outlasts_credentials_that_cannot_be_read_for_a_time(
+    buyer: Caller, sandbox: Sandbox, settings: Settings
+) -> None:
+    """The shop was told that it is being cancelled."""
+    label = bought(buyer)
+    sandbox.arm("2", operation=CANCEL, count=1)
+    cancel(label.id)
+    keys, settings.CREDENTIALS_KEYS = settings.CREDENTIALS_KEYS, ["A" * 43 + "="]
+    pass_time(600)
+    assert reconcile() == {LabelState.CANCELLING: 1}
+    settings.CREDENTIALS_KEYS = keys
+    pass_time(600)
+    assert reconcile() == {LabelState.CANCELLED: 1}
 
 
 def test_after_an_hour_a_cancellation_is_a_persons(buyer: Caller, sandbox: Sandbox) -> None:
