@@ -210,7 +210,7 @@ def follow_known(label: ShippingLabel, shares: dict[str, list[str]]) -> None:
             row = rows.get(number) or new_number(parcel, number, is_added=True)
             buy(row, label, parcel.last_status, now)
             row.save()
-    recompute(shares, now)
+    recompute(shares, now, is_withdrawn=False)  # its own may be, after a restore during a cancellation
 
 
 def new_parcel(label: ShippingLabel, of_the_order: dict[str, Any]) -> Parcel:

@@ -193,6 +193,21 @@ def test_a_pdf_that_is_lost_too_is_fetched_from_alpha(buyer: Caller, sandbox: Sa
     assert_bought(buyer, sandbox)
 
 
+def test_a_label_that_was_kept_after_the_moment_is_a_parcel_again_when_its_lost_pdf_is_fetched(
+    buyer: Caller, sandbox: Sandbox
+) -> None:
+    post(buyer, order())
+    sandbox.arm("2", operation=CANCEL, count=1)
+    cancelling.cancel(row())
+    restore = moment()
+    decisions.keep(label=row())
+    storage.delete(row().pdf_key)
+    restore()
+    assert recover() == ["1 labels brought up to date: unknown", "1 labels reconciled"]
+    assert row().state == LabelState.GENERATED
+    assert buyer.look_up(row().tracking_number).status_code == 200
+
+
 def test_a_label_of_beta_stays_bought_though_its_pdf_is_lost_too(buyer: Caller) -> None:
     restore = moment()
     post(buyer, order(BETA), key=KEY)
