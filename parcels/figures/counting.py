@@ -10,11 +10,13 @@ from django.conf import settings
 from django.db.models import Count, Max, Min, Q, Value
 from django.db.models.functions import Coalesce
 
+from carriers import TRACKERS
 from carriers.tracking import Status
 from parcels.figures.models import DayFigure, ParcelFigure, Timing, TrackingFigure
 from parcels.figures.silence import is_silent
 from parcels.figures.timing import TIMING, timing_at
 from parcels.models import Parcel, TrackingNumber
+from parcels.tracking.due import is_asked
 from parcels.tracking.events import milliseconds
 from shops.db import clock
 from shops.staff import figures
@@ -90,7 +92,7 @@ def count_followed(now: datetime) -> Iterator[TrackingFigure]:
     """Count the followed parcels by their carrier, and those of them without news."""
     silent = {str(days): count_parcels(is_silent(now - timedelta(days=days))) for days in SILENT_DAYS}
     rows = TrackingNumber.objects.live().followed().order_by().values("parcel__carrier_code")
-    due_since = Min("due_at", filter=Q(due_at__lte=now))
+    due_since = Min("due_at", filter=Q(due_at__lte=now, carrier_code__in=[*filter(is_asked, TRACKERS)]))
     counted = {"followed": count_parcels(), "last_answer_at": Max("checked_at"), "due_since": due_since}
     for row in rows.annotate(**counted, **silent):
         yield TrackingFigure(

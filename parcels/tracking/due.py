@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from parcels.models import TrackingNumber
 from parcels.tracking.schedule import next_try
+from shops.contracts.clients import endpoint
 from shops.db import clock
 from shops.db.due import is_due, share_out
 from shops.models import Shop
@@ -106,8 +107,15 @@ def defer_shop(carrier_code: str, shop_id: str, outcome: Outcome) -> None:
     update_free(oldest, outcome=outcome, due_at=now + DEFERRED_FOR / settings.TRACKING_PACE)
 
 
+def is_asked(carrier_code: str) -> bool:
+    """Return whether the carrier is asked: without a URL of its tracking service what is due waits, and is not late."""
+    return endpoint(carrier_code, is_test=False).tracking_url is not None
+
+
 def oldest_due_s(carrier_code: str) -> float:
     """Return the age of the oldest question that is due, in seconds, test shops' left out; 0 if none is."""
+    if not is_asked(carrier_code):
+        return 0.0
     now = clock.now()
     rows = TrackingNumber.objects.live().filter(carrier_code=carrier_code, due_at__lte=now)
     oldest = rows.order_by("due_at").values_list("due_at", flat=True).first()

@@ -16,10 +16,12 @@ from django.db import connection, transaction
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from parcels.figures.counting import recount
+from parcels.figures.models import TrackingFigure
 from parcels.importing.writing import MAX_FOLLOWED
 from parcels.models import Parcel, TrackingNumber
 from parcels.tracking import refreshing
-from parcels.tracking.due import Outcome
+from parcels.tracking.due import Outcome, oldest_due_s
 from parcels.tracking.recording import record_all
 from parcels.tracking.refreshing import refresh
 from shops.contracts import accounts
@@ -331,6 +333,27 @@ def test_credentials_that_no_key_opens_are_none_that_the_carrier_refuses(carrier
 
 def test_alpha_needs_no_contract(carriers: Carriers) -> None:
     follow(ShopFactory(), "N1")
+    assert run() == {"unknown": 1}
+
+
+def test_a_carrier_whose_url_is_removed_is_not_asked_and_not_late(
+    carriers: Carriers, shop: Shop, settings: Settings
+) -> None:
+    """design.md: when only ALPHA_URL is changed there is none, and nothing is asked."""
+    for number, carrier_code in (("N1", "alpha"), ("N2", "beta")):
+        follow(shop, number, carrier_code=carrier_code)
+    TrackingNumber.objects.update(due_at=timezone.now() - timedelta(hours=2))
+    kept = settings.CARRIER_ENDPOINTS
+    settings.CARRIER_ENDPOINTS = kept | {"alpha": kept["alpha"] | {"tracking_url": None}}
+    forget_clients()
+    assert run() == Counter()
+    recount()
+    late = {each.carrier_code: each.due_since is not None for each in TrackingFigure.objects.all()}
+    assert late == {"alpha": False, "beta": True}
+    assert oldest_due_s("alpha") == 0 < oldest_due_s("beta")
+    settings.CARRIER_ENDPOINTS = kept
+    forget_clients()
+    assert oldest_due_s("alpha") >= 7200
     assert run() == {"unknown": 1}
 
 
