@@ -87,7 +87,9 @@ class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
             return fields
         own = ("groups", "is_staff", "is_active") if obj == request.user else ()
         named = ("username",) if obj else ()  # two persons, and the audit log, are told apart by it
-        return (*fields, "is_superuser", "user_permissions", *own, *named)
+        # Whoever may have set the password gives the account nothing to see.
+        roles_of = ("groups",) if obj and passwords.has_link_of(obj, request.user.get_username()) else ()
+        return (*fields, "is_superuser", "user_permissions", *own, *named, *roles_of)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "user_permissions":

@@ -15,12 +15,14 @@ from shops.staff.audit.changes import CHANGED
 from shops.staff.audit.models import Action, AuditEntry
 from shops.staff.audit.recording import record
 
+LINK_GIVEN = "A link to set the password was given."
+
 
 def link_for(request: HttpRequest, user: User) -> str:
     """Make the address at which a user sets his password: once, and within PASSWORD_RESET_TIMEOUT."""
     user_id = urlsafe_base64_encode(force_bytes(user.pk))
     path = reverse("account_set_password", args=[user_id, default_token_generator.make_token(user)])
-    record(Action.CHANGED, user, note="A link to set the password was given.")
+    record(Action.CHANGED, user, note=LINK_GIVEN)
     return request.build_absolute_uri(path)
 
 
@@ -29,6 +31,11 @@ def is_made_by(user: User, maker: str) -> bool:
     entries = AuditEntry.about(user).filter(actor=maker)
     chose = Q(changes__icontains='"groups"') | Q(changes__icontains='"user_permissions"')
     return entries.filter(Q(action=Action.ADDED) | Q(action=Action.CHANGED) & chose).exists()
+
+
+def has_link_of(user: User, giver: str) -> bool:
+    """Return whether somebody was given the account's link, and may be the one who opened it."""
+    return AuditEntry.about(user).filter(actor=giver, details__icontains=LINK_GIVEN).exists()
 
 
 class SetPassword(PasswordResetConfirmView):

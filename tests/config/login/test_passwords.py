@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.test import Client
 from django.utils import timezone
@@ -80,6 +80,22 @@ def test_whoever_chose_its_roles_gives_no_link(clock: Clock) -> None:
         record(Action.CHANGED, bob, changes={"groups": [[], ["Support"]]})
     assert "chose its roles" in act(chooser, "give_password_link", bob).text
     assert link_in(act(giver, "give_password_link", bob))
+
+
+def test_whoever_gave_the_link_chooses_no_roles(clock: Clock) -> None:
+    giver, chooser = clerks()
+    bob = User.objects.create_user("bob", is_staff=True)
+    group = Group.objects.get(name="Support")
+    form = {"username": "bob", "is_staff": "on", "is_active": "on", "groups": [group.pk]}
+    form |= {"date_joined_0": "2026-01-01", "date_joined_1": "10:00:00"}
+    assert link_in(act(giver, "give_password_link", bob))
+    assert giver.post(f"{USERS}{bob.pk}/change/", form).status_code == 302
+    assert not bob.groups.exists()
+    assert chooser.post(f"{USERS}{bob.pk}/change/", form).status_code == 302
+    assert bob.groups.get() == group
+    giver.post(f"{USERS}{bob.pk}/change/", {name: form[name] for name in form if name != "is_active"})
+    bob.refresh_from_db()
+    assert (bob.is_active, bob.groups.get()) == (False, group)  # to lock out is everybody's
 
 
 def test_nobody_sets_the_password_of_another() -> None:
