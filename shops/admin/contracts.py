@@ -138,7 +138,8 @@ def check(form: ContractForm) -> checking.Report:
     secret, number = form.new_secret, data["pickup_account_number"]
     try:
         own = replace(Credentials(**secret) if secret else contract.credentials, **numbers, shop_id=contract.shop_id)
-        pickup = form.new_pickup_secret or (accounts.kept_secret(contract, number) if number else {})
+        is_stored = "pickup_account_number" not in form.changed_data  # a new one's is the contract's, if none is typed
+        pickup = form.new_pickup_secret or (accounts.kept_secret(contract, number) if is_stored else {})
     except UnreadableSecretError:
         return checking.Report(is_good=False, summary=gettext("The stored credentials can't be read: type them again."))
     credentials = own, replace(own, account_number=number, **pickup) if number else own

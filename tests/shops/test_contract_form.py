@@ -253,6 +253,19 @@ def test_a_check_tells_wrong_credentials_and_does_not_stop_saving(sandbox: Sandb
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_check_uses_the_secret_that_would_be_saved(sandbox: Sandbox, shop: Shop, staff: Client) -> None:
+    contract = ContractFactory(shop=shop, carrier_code="alpha", products={"relais": None})
+    again = {"pickup_account_number": "19869503"}
+    change(staff, contract, **again, pickup_secret="000000")
+    assert "alpha refuses the credentials" in change(staff, contract, **again, _check="yes").text
+    change(staff, contract, pickup_account_number="")  # the account of its labels is kept
+    assert credentials_for(CarrierContract.objects.get(), "19869503").password == "000000"
+    assert "alpha accepts the credentials" in change(staff, contract, **again, _check="yes").text
+    change(staff, contract, **again)
+    assert credentials_for(CarrierContract.objects.get(), "19869503").password == PASSWORD["alpha"]
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_check_of_a_stored_contract_uses_its_stored_secret(sandbox: Sandbox, shop: Shop, staff: Client) -> None:
     contract = ContractFactory(shop=shop, carrier_code="beta", products={"beta": None})
     assert "1 included" in change(staff, contract, _check="yes").text
