@@ -132,9 +132,9 @@ def run_if_due(task: Task, stop: Event) -> float:
     """Run the task if it is its turn; return the seconds to wait."""
     if not task.is_shared:
         return 0.0 if task.run(stop) else task.every_s
-    lease_s = min(task.every_s, LEASE_S)
-    if pacing.claim(task.name, lease=timedelta(seconds=lease_s)):
+    wait = timedelta(seconds=task.every_s)
+    if pacing.claim(task.name, lease=min(wait, timedelta(seconds=LEASE_S)), wait=wait):
         task.run(stop)
         if not stop.is_set():  # else another process takes it up when the lease is over
-            pacing.schedule(task.name, wait=timedelta(seconds=task.every_s))
+            pacing.schedule(task.name, wait=wait)
     return min(task.every_s, LOOK_S)

@@ -8,7 +8,7 @@ from shops.db import clock, pacing
 from shops.db.pacing import Pace
 from tests.support.threads import in_threads
 
-SECOND = timedelta(seconds=1)
+SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
 
 
 def test_moments_are_an_interval_apart_whoever_reserves_them(transactional_db: None) -> None:
@@ -25,7 +25,7 @@ def test_processes_at_once_get_different_moments(transactional_db: None) -> None
 
 
 def test_unused_moments_are_not_made_up_for(transactional_db: None) -> None:
-    Pace.objects.create(name="calls", next_at=clock.now() - timedelta(days=1))
+    Pace.objects.create(name="calls", next_at=clock.now() - DAY)
     assert pacing.reserve("calls", count=1, interval=SECOND) == 0
     assert pacing.reserve("calls", count=1, interval=SECOND) > 0.5
 
@@ -35,16 +35,26 @@ def test_a_clock_set_back_does_not_stop_the_calls(transactional_db: None) -> Non
     assert pacing.reserve("calls", count=1, interval=SECOND) == 0
 
 
+def test_a_clock_set_back_does_not_stop_the_tasks(transactional_db: None) -> None:
+    lease, wait = timedelta(minutes=3), timedelta(minutes=3)
+    pacing.claim("reconciliation", lease=lease, wait=wait)
+    pacing.schedule("reconciliation", wait=wait)
+    assert not pacing.claim("reconciliation", lease=lease, wait=wait)
+    Pace.objects.update(next_at=clock.now() + timedelta(days=300))
+    assert pacing.claim("reconciliation", lease=lease, wait=wait)
+    assert not pacing.claim("reconciliation", lease=lease, wait=wait)
+
+
 def test_what_is_due_is_claimed_once_until_the_lease_ends(transactional_db: None) -> None:
-    claims = in_threads(8, lambda _: pacing.claim("retention", lease=timedelta(hours=1)))
+    claims = in_threads(8, lambda _: pacing.claim("retention", lease=timedelta(hours=1), wait=DAY))
     assert sorted(claims) == [False] * 7 + [True]
     Pace.objects.update(next_at=clock.now())
-    assert pacing.claim("retention", lease=timedelta(hours=1))
-    assert not pacing.claim("retention", lease=timedelta(hours=1))
+    assert pacing.claim("retention", lease=timedelta(hours=1), wait=DAY)
+    assert not pacing.claim("retention", lease=timedelta(hours=1), wait=DAY)
 
 
 def test_the_next_run_counts_from_the_end_of_the_last(transactional_db: None) -> None:
-    pacing.claim("retention", lease=timedelta(hours=1))
-    pacing.schedule("retention", wait=timedelta(days=1))
-    assert Pace.objects.get().next_at == pytest.approx(clock.now() + timedelta(days=1), abs=SECOND)
-    assert not pacing.claim("retention", lease=timedelta(hours=1))
+    pacing.claim("retention", lease=timedelta(hours=1), wait=DAY)
+    pacing.schedule("retention", wait=DAY)
+    assert Pace.objects.get().next_at == pytest.approx(clock.now() + DAY, abs=SECOND)
+    assert not pacing.claim("retention", lease=timedelta(hours=1), wait=DAY)
