@@ -6,9 +6,12 @@ from django.core.management import CommandError
 from pytest_django.fixtures import Settings
 
 from config.login import forms
+from shops.contracts import accounts
 from shops.contracts.encryption import UnreadableSecretError, decrypt
 from shops.contracts.models import CarrierContract
+from shops.db import clock
 from shops.models import Shop
+from shops.webhooks import endpoints
 from tests.config.login.staff import Staff
 from tests.labels.factories import ContractFactory
 from tests.labels.gates import during
@@ -37,6 +40,23 @@ def test_keys_rotate_without_a_secret_lost(shop: Shop, settings: Settings) -> No
     for made in CarrierContract.objects.all():
         with pytest.raises(UnreadableSecretError, match=f"none of CREDENTIALS_KEYS opens the credentials of {made.id}"):
             _ = made.credentials
+
+
+def test_what_is_over_and_nobody_can_give_again_stops_no_rotation(shop: Shop, settings: Settings) -> None:
+    settings.CREDENTIALS_KEYS = [new_key()]
+    contract = ContractFactory(shop=shop, carrier_code="alpha")
+    accounts.write(contract, "19869511", {"password": "123456"}, replaced_at=clock.now())
+    endpoint, _ = endpoints.create(shop=shop, url="https://shop.example/hook")
+    settings.CREDENTIALS_KEYS = [lasting := new_key()]  # the first is lost: what is in use is set anew
+    contract.set_secret(password=PASSWORD["alpha"])
+    contract.save()
+    settings.CREDENTIALS_KEYS = [new := new_key(), lasting]
+    with pytest.raises(CommandError, match=f"{endpoint.id}; nothing was changed"):
+        call(ENCRYPT)
+    endpoints.revoke(endpoint)
+    assert call(ENCRYPT) == ("1\n", "")
+    settings.CREDENTIALS_KEYS = [new]
+    assert CarrierContract.objects.get().is_readable
 
 
 def test_second_factors_rotate_too(db: None, settings: Settings) -> None:

@@ -37,16 +37,23 @@ class Command(base.Command):
 
 
 def encrypt_again(model: type[models.Model], column: str) -> int:
-    """Encrypt a column of all rows; return how many. Raise CommandError, which undoes everything."""
+    """Encrypt a column of all rows; return how many. Raise CommandError, which undoes everything.
+
+    A replaced account or a revoked endpoint that no key opens is left: nobody can give its secret again.
+    """
     rows = list(model._default_manager.order_by("pk").select_for_update(no_key=True))  # as `work` locks them
+    count = 0
     for row in rows:
         try:
             secret = decrypt(getattr(row, column), row_id=row.pk)
         except UnreadableSecretError as error:
+            if getattr(row, "replaced_at", None) or getattr(row, "revoked_at", None):
+                continue
             raise CommandError(f"{error}; nothing was changed") from None
         setattr(row, column, encrypt(secret, row_id=row.pk))
         row.save(update_fields=[column])
-    return len(rows)
+        count += 1
+    return count
 
 
 def encrypt_factors_again() -> int:
