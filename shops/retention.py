@@ -24,7 +24,7 @@ def remove(rows: Callable[[datetime], QuerySet[Any]], *, before: datetime, batch
         return old.count()
     removed = 0
     while ids := list(old.values_list("pk", flat=True)[:batch_size]):
-        _, by_model = old.model._default_manager.filter(pk__in=ids).delete()
+        _, by_model = old.filter(pk__in=ids).delete()  # none that is in use again by now
         removed += by_model.get(old.model._meta.label, 0)
     return removed
 

@@ -5,6 +5,7 @@ from io import BytesIO
 
 import pytest
 from django.core.management import call_command
+from django.db.models import QuerySet
 from django.utils import timezone
 from pypdf import PdfReader
 
@@ -16,8 +17,10 @@ from labels.pdfs import storage
 from labels.slips import making
 from shops.contracts.accounts import CarrierAccount, credentials_for
 from shops.contracts.models import CarrierContract
+from shops.retention import remove_accounts
 from tests.labels.admin.pages import LABELS
 from tests.labels.conftest import Sandbox, row
+from tests.labels.gates import during
 from tests.labels.interruptions import WAIT_S, interrupt, pass_time
 from tests.labels.orders import ACCOUNT, PASSWORD, PRODUCT, order, post
 from tests.shops.commands import call
@@ -107,6 +110,19 @@ def test_the_pickup_account_in_use_is_never_removed(buyer: Caller) -> None:
     configure(ACCOUNT["alpha"], "--pickup-account-number", PICKUP, stdin="111111\n222222\n")
     list(apply_retention())
     assert CarrierAccount.objects.get().replaced_at is None
+
+
+def test_an_account_that_is_set_again_while_the_old_are_removed_stays(
+    buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(OTHER)
+    now = timezone.now()
+    CarrierAccount.objects.update(replaced_at=now - timedelta(days=91))
+    again = ("--pickup-account-number", ACCOUNT["alpha"])
+    during(monkeypatch, QuerySet, "delete", before=lambda *_: configure(OTHER, *again, stdin="255562\n123456\n"))
+    remove_accounts(before=now - timedelta(days=90), batch_size=500, is_dry_run=False)
+    contract = CarrierContract.objects.get(carrier_code="alpha")
+    assert credentials_for(contract, ACCOUNT["alpha"]).password == "123456"
 
 
 def test_a_new_key_opens_the_accounts_too(buyer: Caller) -> None:
