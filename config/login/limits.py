@@ -22,11 +22,15 @@ logins = ConcurrencyLimit(2, too_busy)  # one whose password is hashed, and one 
 
 
 def two_at_a_time(view: Callable[..., Any], *methods: str) -> Callable[..., Any]:
-    """Let two log-ins by these methods into a view at a time, their forms read; known devices have own places."""
+    """Let two log-ins by these methods into a view at a time, their forms read; known devices have own places.
+
+    So has the sign-on: while its issuer hangs, whoever has a password logs in.
+    """
 
     @wraps(view)
     def limited(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        with logins.hold(bool(device_of(request))) if request.method in methods else nullcontext():
+        place = view.__module__, bool(device_of(request))
+        with logins.hold(place) if request.method in methods else nullcontext():
             return view(request, *args, **kwargs)
 
     return limited

@@ -14,6 +14,7 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from config.login.oidc import accounts
+from config.login.oidc.issuer import IssuerSession
 from shops.staff.audit.models import Action, AuditEntry
 from tests.config.login.staff import FACTORS, LOGIN, Staff, give_password
 from tests.labels.gates import during
@@ -358,3 +359,17 @@ def test_nothing_that_the_issuer_sends_is_logged(issuer: Issuer, caplog: pytest.
     assert "the ID token is not valid" in texts
     body = base64.urlsafe_b64encode(b"Quibble").decode()[:8]
     assert not [word for word in ("Quibble", "jane@", "opaque", issuers.SECRET, body) if word in texts]
+
+
+def test_while_the_issuer_hangs_who_has_a_password_logs_in(
+    issuer: Issuer, ada: Staff, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("config.login.limits.logins.share", 1)
+    meanwhile: list[int] = []
+
+    def others(*_: Any, **__: Any) -> None:
+        meanwhile.extend((client().post(START).status_code, ada.give_password().status_code))
+
+    during(monkeypatch, IssuerSession, "request", before=others)
+    assert client().post(START).status_code == 302
+    assert meanwhile == [503, 302]
