@@ -35,8 +35,8 @@ COLOURS = {
 }
 STATE = Case(
     When(revoked_at__isnull=False, then=Value("revoked")),
-    When(~Q(asked_by=""), last_four="", then=Value("asked for")),
     When(expires_at__lte=Now(), then=Value("expired")),
+    When(~Q(asked_by=""), last_four="", then=Value("asked for")),
     When(shop__is_active=False, then=Value("shop inactive")),
     default=Value("valid"),
 )

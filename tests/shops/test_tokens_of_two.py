@@ -5,6 +5,7 @@ import re
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
 from shops.models import AccessToken, Shop
 from shops.staff.pages import page_of
@@ -82,6 +83,16 @@ def test_a_token_that_was_asked_for_and_revoked_is_never_given(shop: Shop) -> No
     add(member("Operations"), shop)
     AccessToken.objects.all().revoke()
     assert not TOKEN.findall(act(member("root"), "give", AccessToken.objects.get()).text)
+
+
+def test_one_that_has_expired_before_is_not_given(shop: Shop) -> None:
+    add(member("Operations"), shop)
+    AccessToken.objects.update(expires_at=timezone.now())
+    giver = member("root")
+    assert 'value="give"' not in giver.get(page_of(AccessToken.objects.get())).text
+    answer = act(giver, "give", AccessToken.objects.get())
+    assert not TOKEN.findall(answer.text)
+    assert "Choose one token that is asked for." in answer.text
 
 
 def test_support_gives_none_as_it_may_change_none(shop: Shop) -> None:
