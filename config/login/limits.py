@@ -19,18 +19,15 @@ OF_ADDRESS, OF_NETWORK, OF_USER_NAME, OF_DEVICE = 20, 60, 10, 10
 OF_PAGES = 3  # times as often may the page be shown, which costs 10 ms
 OF_CODES = 5  # of a user: three of a million TOTP codes are right at a time
 logins = ConcurrencyLimit(2, too_busy)  # one whose password is hashed, and one that comes before or after it
+sign_ons = ConcurrencyLimit(2, too_busy)  # that wait for the issuer: if it hangs, whoever has a password logs in
 
 
-def two_at_a_time(view: Callable[..., Any], *methods: str) -> Callable[..., Any]:
-    """Let two log-ins by these methods into a view at a time, their forms read; known devices have own places.
-
-    So has the sign-on: while its issuer hangs, whoever has a password logs in.
-    """
+def two_at_a_time(view: Callable[..., Any], *methods: str, places: ConcurrencyLimit = logins) -> Callable[..., Any]:
+    """Let two log-ins by these methods into a view at a time, their forms read; known devices have own places."""
 
     @wraps(view)
     def limited(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        place = view.__module__, bool(device_of(request))
-        with logins.hold(place) if request.method in methods else nullcontext():
+        with places.hold(bool(device_of(request))) if request.method in methods else nullcontext():
             return view(request, *args, **kwargs)
 
     return limited

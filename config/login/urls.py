@@ -15,7 +15,7 @@ from django.shortcuts import redirect
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_http_methods, require_POST
 
-from config.login.limits import two_at_a_time
+from config.login.limits import sign_ons, two_at_a_time
 from config.login.oidc import views as sign_on
 from config.login.passwords import SetPassword
 
@@ -37,9 +37,9 @@ def set_up_app(request: HttpRequest) -> HttpResponseBase:
 
 urlpatterns = [
     page("login/", two_at_a_time(account.login, "POST"), "account_login"),
-    path(f"{ROOT}sign-on/", require_POST(two_at_a_time(sign_on.log_in, "POST")), name="sign_on"),
+    path(f"{ROOT}sign-on/", require_POST(two_at_a_time(sign_on.log_in, "POST", places=sign_ons)), name="sign_on"),
     path(f"{ROOT}sign-on/link/", require_POST(sign_on.link), name="sign_on_link"),
-    page("sign-on/back/", two_at_a_time(sign_on.back, "GET", "HEAD", "POST"), "sign_on_back"),
+    page("sign-on/back/", two_at_a_time(sign_on.back, "GET", "HEAD", "POST", places=sign_ons), "sign_on_back"),
     path(f"{ROOT}logout/", require_POST(account.logout), name="account_logout"),
     page("password/<uidb64>/<token>/", SetPassword.as_view(), "account_set_password"),
     page("code/", mfa.authenticate, "mfa_authenticate"),

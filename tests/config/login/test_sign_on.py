@@ -364,7 +364,7 @@ def test_nothing_that_the_issuer_sends_is_logged(issuer: Issuer, caplog: pytest.
 def test_while_the_issuer_hangs_who_has_a_password_logs_in(
     issuer: Issuer, ada: Staff, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("config.login.limits.logins.share", 1)
+    monkeypatch.setattr("config.login.limits.sign_ons.share", 1)
     meanwhile: list[int] = []
 
     def others(*_: Any, **__: Any) -> None:
