@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from io import StringIO
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 MAX_LINES: Final = 200_000
@@ -40,7 +40,8 @@ def decoded(content: bytes) -> str:
 
 def lines(text: str) -> Iterator[Line]:
     """Yield each number of a text, in its order; an amount belongs to the one number of its line."""
-    for written in StringIO(text, newline=None):  # one after the other: millions of lines take much memory
+    in_turn = StringIO(text, newline=None)  # one after the other: millions of lines take much memory
+    for written in chain.from_iterable(map(str.splitlines, in_turn)):  # Word's line breaks are others
         numbers, amounts = parts(written)
         amount = amounts[0] if len(numbers) == 1 and amounts else None
         for number in numbers:
