@@ -7,6 +7,7 @@ from pytest_django.fixtures import Settings
 
 from config.login import forms
 from shops.contracts import accounts
+from shops.contracts.accounts import CarrierAccount
 from shops.contracts.encryption import UnreadableSecretError, decrypt
 from shops.contracts.models import CarrierContract
 from shops.db import clock
@@ -54,7 +55,10 @@ def test_what_is_over_and_nobody_can_give_again_stops_no_rotation(shop: Shop, se
     with pytest.raises(CommandError, match=f"{endpoint.id}; nothing was changed"):
         call(ENCRYPT)
     endpoints.revoke(endpoint)
-    assert call(ENCRYPT) == ("1\n", "")
+    printed, left = call(ENCRYPT)
+    assert printed == "1\n"
+    for row, line in zip((CarrierAccount.objects.get(), endpoint), left.splitlines(), strict=True):
+        assert line == f"none of CREDENTIALS_KEYS opens the credentials of {row.id}; it is over, and left"
     settings.CREDENTIALS_KEYS = [new]
     assert CarrierContract.objects.get().is_readable
 

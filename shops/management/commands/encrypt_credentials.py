@@ -3,6 +3,7 @@
 Run it between putting a new key first in CREDENTIALS_KEYS and removing the old one.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from allauth.mfa.models import Authenticator
@@ -30,16 +31,16 @@ class Command(base.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         with transaction.atomic():
-            count = sum(encrypt_again(model, column) for model, column in ENCRYPTED)
+            count = sum(encrypt_again(model, column, self.report_done) for model, column in ENCRYPTED)
             count += encrypt_factors_again()
             record(Action.CHANGED, note=f"{count} secrets encrypted with the newest key.")
             self.print(str(count))
 
 
-def encrypt_again(model: type[models.Model], column: str) -> int:
+def encrypt_again(model: type[models.Model], column: str, tell: Callable[[str], None]) -> int:
     """Encrypt a column of all rows; return how many. Raise CommandError, which undoes everything.
 
-    A replaced account or a revoked endpoint that no key opens is left: nobody can give its secret again.
+    A replaced account or a revoked endpoint that no key opens is left, and told: nobody can give its secret again.
     """
     rows = list(model._default_manager.order_by("pk").select_for_update(no_key=True))  # as `work` locks them
     count = 0
@@ -48,6 +49,7 @@ def encrypt_again(model: type[models.Model], column: str) -> int:
             secret = decrypt(getattr(row, column), row_id=row.pk)
         except UnreadableSecretError as error:
             if getattr(row, "replaced_at", None) or getattr(row, "revoked_at", None):
+                tell(f"{error}; it is over, and left")
                 continue
             raise CommandError(f"{error}; nothing was changed") from None
         setattr(row, column, encrypt(secret, row_id=row.pk))
