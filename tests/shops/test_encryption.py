@@ -58,7 +58,7 @@ def test_what_is_over_and_nobody_can_give_again_stops_no_rotation(shop: Shop, se
     printed, left = call(ENCRYPT)
     assert printed == "1\n"
     for row, line in zip((CarrierAccount.objects.get(), endpoint), left.splitlines(), strict=True):
-        assert line == f"none of CREDENTIALS_KEYS opens the credentials of {row.id}; it is over, and left"
+        assert line == f"none of CREDENTIALS_KEYS opens the credentials of {row.pk}; it is over, and left"
     settings.CREDENTIALS_KEYS = [new]
     assert CarrierContract.objects.get().is_readable
 

@@ -201,7 +201,7 @@ def test_no_text_of_an_order_is_a_formula(staff: Client, shop: Shop, text: str) 
 
 
 @pytest.mark.parametrize("reader", [ENGLISH, FRENCH])
-@pytest.mark.parametrize("begins", [",", ";", "\t", "\r", "\n", "\r\n", ';""'])
+@pytest.mark.parametrize("begins", [",", ";", "\t", "\r", "\n", "\r\n", ';"'])
 def test_nor_is_it_one_in_a_spreadsheet_of_other_separators(reader: spreadsheets.Reader, begins: str) -> None:
     """A French Excel takes a semicolon in an English file for the end of a cell."""
     made = b"".join(spreadsheets.as_csv(["id", "text"], [["1", f"x{begins}=1+1"]], reader)).decode("utf-8-sig")

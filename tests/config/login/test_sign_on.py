@@ -370,6 +370,9 @@ def test_while_the_issuer_hangs_who_has_a_password_logs_in(
     def others(*_: Any, **__: Any) -> None:
         meanwhile.extend((client().post(START).status_code, ada.give_password().status_code))
 
+    browser = client()
     during(monkeypatch, IssuerSession, "request", before=others)
-    assert client().post(START).status_code == 302
-    assert meanwhile == [503, 302]
+    led = browser.post(START)
+    during(monkeypatch, IssuerSession, "request", before=others)
+    assert browser.get(issuer.authorize(led["Location"])).status_code == 302
+    assert meanwhile == [503, 302] * 2
