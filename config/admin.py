@@ -14,6 +14,7 @@ from django.contrib.auth import admin as auth_admin
 from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.models import Group, User
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -91,6 +92,11 @@ class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
         roles_of = ("groups",) if obj and passwords.has_link_of(obj, request.user.get_username()) else ()
         return (*fields, "is_superuser", "user_permissions", *own, *named, *roles_of)
 
+    def get_form(self, request: HttpRequest, obj: User | None = None, *args: Any, **kwargs: Any) -> Any:
+        if obj and request.method == "POST":
+            passwords.lock(obj)
+        return super().get_form(request, obj, *args, **kwargs)
+
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "user_permissions":
             return offered(super().formfield_for_manytomany(db_field, request, queryset=roles.offered(), **kwargs))
@@ -120,12 +126,14 @@ class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
         raise PermissionDenied
 
     @admin.action(description=gettext_lazy("Give a link to set the password"), permissions=["change"])
+    @transaction.atomic
     def give_password_link(self, request: HttpRequest, users: QuerySet[User]) -> HttpResponse | None:
         """Show a link for one user, in this answer alone; not to whoever made the account or chose what it may do."""
         chosen = self.keepable(request, users)
         if len(chosen) != 1 or chosen[0] == request.user:
             messages.warning(request, gettext("Choose one colleague."))
             return None
+        passwords.lock(chosen[0])
         if not is_superuser(request) and passwords.is_made_by(chosen[0], request.user.get_username()):
             text = gettext("You made this account, or chose its roles: a colleague who did not gives the link.")
             messages.error(request, text)

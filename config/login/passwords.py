@@ -26,6 +26,11 @@ def link_for(request: HttpRequest, user: User) -> str:
     return request.build_absolute_uri(path)
 
 
+def lock(user: User) -> None:
+    """Lock an account until the transaction ends: nobody gives its link and chooses its roles at once."""
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)
+
+
 def is_made_by(user: User, maker: str) -> bool:
     """Return whether somebody made an account, or chose what it may do."""
     entries = AuditEntry.about(user).filter(actor=maker)

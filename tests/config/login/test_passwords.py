@@ -9,12 +9,14 @@ from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.test import Client
 from django.utils import timezone
 
-from config.login import factors
+from config.login import factors, passwords
 from shops.staff.audit.models import Action, AuditEntry, Channel
 from shops.staff.audit.recording import Actor, acting, record
 from tests.config.login.staff import LOGIN, Staff, give_password
+from tests.labels.gates import during
 from tests.support.api import Clock, Response, client
 from tests.support.desk import act, member
+from tests.support.threads import Elsewhere
 
 pytestmark = pytest.mark.django_db
 USERS = "/admin/auth/user/"
@@ -96,6 +98,21 @@ def test_whoever_gave_the_link_chooses_no_roles(clock: Clock) -> None:
     giver.post(f"{USERS}{bob.pk}/change/", {name: form[name] for name in form if name != "is_active"})
     bob.refresh_from_db()
     assert (bob.is_active, bob.groups.get()) == (False, group)  # to lock out is everybody's
+
+
+@pytest.mark.real_services
+def test_nobody_gives_the_link_and_chooses_roles_at_once(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    giver = member("Accounts")
+    bob = User.objects.create_user("bob", is_staff=True)
+    form = {"username": "bob", "is_staff": "on", "is_active": "on", "groups": [Group.objects.get(name="Support").pk]}
+    form |= {"date_joined_0": "2026-01-01", "date_joined_1": "10:00:00"}
+    choice = Elsewhere(lambda: giver.post(f"{USERS}{bob.pk}/change/", form))
+    during(monkeypatch, passwords, "link_for", before=lambda *_: choice.begin())
+    assert link_in(act(giver, "give_password_link", bob))
+    choice.join()
+    assert not bob.groups.exists()
 
 
 def test_nobody_sets_the_password_of_another() -> None:
