@@ -69,9 +69,9 @@ def adopt(*, label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes |
     if taken is None:
         raise NotOpenError
     try:
-        if taken.state == LabelState.RECEIVED and not unmerged.waits_for_merge(taken):
-            raise NotOpenError
-        if not set(tracking_numbers).isdisjoint(taken.cancelled_numbers):  # since the form was read
+        is_open = taken.state != LabelState.RECEIVED or unmerged.waits_for_merge(taken)
+        is_as_read = len(tracking_numbers) == len(taken.weights_kg)  # else others have left parcels out since
+        if not (is_open and is_as_read and set(tracking_numbers).isdisjoint(taken.cancelled_numbers)):
             raise NotOpenError
         numbers = list(filter(None, tracking_numbers))
         kept = {} if pdf or taken.pdf is None else unmerged.of_parcels(bytes(taken.pdf), numbers)

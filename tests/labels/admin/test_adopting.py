@@ -315,6 +315,24 @@ def test_a_parcel_that_was_left_out_and_is_adopted_by_the_next_decision_is_not_c
     assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made(label.id)] == [False, True, False]
 
 
+def test_a_form_from_before_parcels_were_left_out_adopts_no_more_than_are_left(
+    sandbox: Sandbox, staff: Client, buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when two people decide at once: the PDF that the second one uploads is read for seconds."""
+    monkeypatch.setattr("carriers.pdf.rewritten", fail_to_merge)
+    buy(buyer, "alpha", 3)
+    label = row()
+    numbers = numbers_of(sandbox, label)
+    pass_time()
+    decide(staff, label, "adopt", number_1=numbers[0], number_2=numbers[1])
+    pass_time()
+
+    for typed in (numbers, ["", "", numbers[2]]):
+        with pytest.raises(decisions.NotOpenError):
+            decisions.adopt(label=label, tracking_numbers=typed, pdf=pdf_file())
+    assert (row().tracking_numbers, len(row().weights_kg)) == (numbers[:2], 2)
+
+
 def test_a_parcel_that_alpha_made_beyond_an_order_without_an_answer_is_cancelled(
     sandbox: Sandbox, staff: Client, buyer: Caller
 ) -> None:
