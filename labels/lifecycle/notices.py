@@ -46,6 +46,10 @@ def of_surplus(numbers: Sequence[str]) -> str:
     return SURPLUS % shorten(", ".join(numbers), MAX_LENGTH - len(SURPLUS % ""), placeholder=" …")
 
 
+def is_of_surplus(notice: str) -> bool:
+    return notice.startswith(SURPLUS.partition("%s")[0])
+
+
 def worded(text: str) -> str:
     """Return a text of ours in the reader's language, and a carrier's as it is."""
     return in_words(text, FORMS, parcels_worded)

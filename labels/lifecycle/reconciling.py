@@ -141,12 +141,11 @@ def settle_unbilled(label: ShippingLabel) -> None:
 
 def cancel_surplus(label: ShippingLabel) -> None:
     """Cancel parcels beyond those ordered, for an hour from the order or the decision; then notify staff."""
-    noticed = notices.of_surplus(label.left_of_surplus)
     with suppress(NoAccountError, CarrierError), cancelling.conversation_if_billed(label) as talk:
         if talk:
             cancelling.cancel_parcels(label, talk, label.surplus_numbers)
     if not (label.left_of_surplus and label.is_billed_unused):
-        schedule(label, None, **({"staff_notice": ""} if label.staff_notice == noticed else {}))
+        schedule(label, None, **({"staff_notice": ""} if notices.is_of_surplus(label.staff_notice) else {}))
     elif clock.now() < (label.decided_at or label.created_at) + CANCEL_TIMEOUT:
         back_off(label)
     else:

@@ -327,8 +327,8 @@ def test_a_form_from_before_parcels_were_left_out_adopts_no_more_than_are_left(
     decide(staff, label, "adopt", number_1=numbers[0], number_2=numbers[1])
     pass_time()
 
-    for typed in (numbers, ["", "", numbers[2]]):
-        with pytest.raises(decisions.NotOpenError):
+    for typed in (numbers, ["", "", numbers[2]], numbers[:1] * 2):
+        with pytest.raises(decisions.DecisionError):
             decisions.adopt(label=label, tracking_numbers=typed, pdf=pdf_file())
     assert (row().tracking_numbers, len(row().weights_kg)) == (numbers[:2], 2)
 
@@ -522,6 +522,14 @@ def test_staff_are_no_longer_told_of_it_when_it_is_cancelled_at_last(adopted: Ad
     adopted.cancel()
     adopted.reconcile()
     adopted.assert_rest_is_cancelled()
+
+
+@pytest.mark.parametrize("notice", ["", CUSTOMS_FORM_MISSING])
+def test_nor_when_the_process_that_cancelled_it_was_interrupted(notice: str, adopted: Adopted) -> None:
+    ShippingLabel.objects.update(staff_notice=notice or of_surplus([adopted.left, "XU000000000FR"]))
+    record_cancelled(adopted.label, adopted.left)
+    adopted.reconcile()
+    assert (adopted.label.ask_again_at, adopted.label.staff_notice) == (None, notice)
 
 
 def test_a_label_of_which_only_the_rest_is_cancelled_stays_bought(adopted: Adopted, staff: Client) -> None:
