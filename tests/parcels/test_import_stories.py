@@ -247,6 +247,13 @@ def test_a_number_that_its_carrier_does_not_know_is_a_new_one_at_another_carrier
     assert row.due_at < NOW + timedelta(hours=2)
 
 
+def test_what_the_carrier_before_has_reported_stays_at_another_carrier(own: Caller) -> None:
+    imported(own, None, None, carrierCode="alpha")
+    hear(S.IN_TRANSIT, 1)
+    imported(own, None, None, carrierCode="beta")
+    assert status_of(own) == S.IN_TRANSIT
+
+
 def test_what_the_carrier_before_answers_late_is_nothing_of_the_parcel(own: Caller) -> None:
     imported(own, None, None, carrierCode="alpha")
     asked = number_of("P1").pk

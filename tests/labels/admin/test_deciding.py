@@ -85,12 +85,12 @@ def test_its_cancellation_is_repeated_whatever_the_label_could_be_finished_by(
 ) -> None:
     """Its key is free: the shop may have bought another."""
     label = bought_unknown(buyer, "alpha", "FAULT NOLABEL")
-    if kept == "a reservation":
-        ShippingLabel.objects.update(tracking_numbers=[])  # as of an answer whose number can't be read
-    else:
-        ShippingLabel.objects.update(tracking_numbers=[], reservation_number="")  # as if the database was away
-        recovery.save(label, PurchasedLabel(tuple(label.tracking_numbers), {"label": PDF}))
+    numbers, is_reserved = tuple(label.tracking_numbers), kept == "a reservation"
+    # As of an answer whose number can't be read, or as if the database was away.
+    ShippingLabel.objects.update(tracking_numbers=[], **({} if is_reserved else {"reservation_number": ""}))
     decide(staff, label, "not-made")
+    if not is_reserved:  # and the storage was, too
+        recovery.save(label, PurchasedLabel(numbers, {"label": PDF}))
     sandbox.arm("2", operation=CANCEL, count=1)
     states: list[str] = []
     for _ in range(2):
