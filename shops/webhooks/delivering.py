@@ -11,8 +11,7 @@ from time import sleep
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import F, OuterRef, Subquery
-from django.db.models.functions import Greatest
+from django.db.models import OuterRef, Subquery
 
 from shops.db import bulk, clock
 from shops.db.prepared import in_index_order
@@ -20,7 +19,7 @@ from shops.db.replicas import UNREACHABLE
 from shops.webhooks import endpoints
 from shops.webhooks.claims import Claim, claim
 from shops.webhooks.metrics import ATTEMPTS, DELIVERED
-from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
+from shops.webhooks.models import ONE_ATTEMPT_LESS, DeliveryState, WebhookDelivery, WebhookEndpoint
 from shops.webhooks.retries import compressed, pause_after
 from shops.webhooks.sending import GONE, Outcome, send
 
@@ -139,7 +138,7 @@ def release_next(outcomes: Iterable[Outcome], now: datetime) -> None:
     """
     over = following([each.claim.delivery.id for each in outcomes]).exclude(state=DeliveryState.QUEUED)
     with in_index_order():
-        not_over().filter(id__in=over.values("next")).update(due_at=now, attempts=Greatest(F("attempts") - 1, 0))
+        not_over().filter(id__in=over.values("next")).update(due_at=now, attempts=ONE_ATTEMPT_LESS)
 
 
 def following(ids: Iterable[int]) -> Any:

@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q
-from django.db.models.functions import Greatest, Now
+from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils.translation import gettext
 
 from shops.db import clock
@@ -15,7 +15,7 @@ from shops.db.bulk import batches
 from shops.models import Shop
 from shops.webhooks import outbox, signing
 from shops.webhooks.event_types import DISABLED, TEST
-from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint, new_message_id
+from shops.webhooks.models import ONE_ATTEMPT_LESS, DeliveryState, WebhookDelivery, WebhookEndpoint, new_message_id
 from shops.webhooks.retries import SCHEDULE, compressed
 
 MAX_ENDPOINTS = 10
@@ -126,8 +126,7 @@ def make_due(endpoint_id: str, *, spacing: timedelta = timedelta(0)) -> None:
             # None of them is under way: what is leased was due when it was claimed.
             later = rows.filter(due_at__gt=due_at).select_for_update(skip_locked=True)
             for ids in batches(list(later.values_list("id", flat=True))):
-                attempts = Greatest(F("attempts") - 1, 0)
-                WebhookDelivery.objects.filter(id__in=ids).update(due_at=due_at, attempts=attempts)
+                WebhookDelivery.objects.filter(id__in=ids).update(due_at=due_at, attempts=ONE_ATTEMPT_LESS)
 
 
 def send_test(endpoint: WebhookEndpoint) -> str:

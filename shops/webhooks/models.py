@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
 from django.db import models, transaction
-from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models import Count, F, OuterRef, Q, Subquery
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Coalesce, Now
+from django.db.models.functions import Coalesce, Greatest, Now
 
 from shops.contracts import encryption
 from shops.db import clock
@@ -197,6 +197,8 @@ class DeliveryState(models.TextChoices):
 
 # In the statement's own text: a plan for all values could not use the indexes of what is queued.
 QUEUED = RawSQL("'queued'", ())
+# The attempt that follows is beyond the schedule's.
+ONE_ATTEMPT_LESS = Greatest(F("attempts") - 1, 0)
 
 
 class WebhookDeliveryQuerySet(ForShop):
