@@ -35,31 +35,12 @@ class IssuerSession(requests.Session):
         return super().request(method, url, *args, **kwargs | {"timeout": TIMEOUT_S, "allow_redirects": False})
 
 
-class Provider(OpenIDConnectProvider):
-    """The issuer of the settings. A link is known by issuer and `sub`, so another issuer's `sub` is another person."""
-
-    def __init__(self, request: HttpRequest) -> None:
-        options = {"scope": settings.OIDC_SCOPES, "oauth_pkce_enabled": True, "server_url": settings.OIDC_ISSUER}
-        app = SocialApp(provider=self.id, provider_id=settings.OIDC_ISSUER, name="", settings=options)
-        app.client_id, app.secret = settings.OIDC_CLIENT_ID, settings.OIDC_CLIENT_SECRET
-        super().__init__(request, app=app)
-
-    def wk_server_url(self, url: str) -> str:
-        return f"{url.rstrip('/')}/.well-known/openid-configuration"
-
-    def get_oauth2_adapter(self, request: HttpRequest) -> "SignOn":
-        return SignOn(request)
-
-
 class SignOn(OpenIDConnectOAuth2Adapter):
     """One sign-on, from the redirect to the issuer to the claims of an ID token."""
 
     nonce = ""  # that the token has to bring
 
-    def __init__(self, request: HttpRequest) -> None:
-        super().__init__(request, settings.OIDC_ISSUER)
-
-    def get_provider(self) -> Provider:
+    def get_provider(self) -> "Provider":
         return Provider(self.request)
 
     def get_callback_url(self, request: HttpRequest, app: SocialApp) -> str:
@@ -104,3 +85,16 @@ class SignOn(OpenIDConnectOAuth2Adapter):
         if len(claims["sub"]) > MAX_SUB_LENGTH or not claims["sub"].isprintable():
             raise IssuerError("the `sub` can't be kept")
         return claims
+
+
+class Provider(OpenIDConnectProvider):
+    """The issuer of the settings. A link is known by issuer and `sub`, so another issuer's `sub` is another person."""
+
+    oauth2_adapter_class = SignOn
+
+    def __init__(self, request: HttpRequest) -> None:
+        described_at = f"{settings.OIDC_ISSUER.rstrip('/')}/.well-known/openid-configuration"
+        options = {"scope": settings.OIDC_SCOPES, "oauth_pkce_enabled": True, "server_url": described_at}
+        app = SocialApp(provider=self.id, provider_id=settings.OIDC_ISSUER, name="", settings=options)
+        app.client_id, app.secret = settings.OIDC_CLIENT_ID, settings.OIDC_CLIENT_SECRET
+        super().__init__(request, app=app)

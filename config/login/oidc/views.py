@@ -13,7 +13,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from requests import RequestException
 
-from config.login.oidc.issuer import Provider, SignOn
+from config.login.oidc.issuer import Provider
 
 
 @reauthentication_required  # type: ignore[untyped-decorator]  # allauth's
@@ -48,4 +48,5 @@ class CallbackView(OAuth2CallbackView):
 def back(request: HttpRequest) -> HttpResponse:
     if not settings.OIDC_ISSUER:
         raise Http404
-    return cast("HttpResponse", CallbackView.adapter_view(SignOn(request))(request))
+    sign_on = Provider(request).get_oauth2_adapter(request)
+    return cast("HttpResponse", CallbackView.adapter_view(sign_on)(request))
