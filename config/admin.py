@@ -1,7 +1,7 @@
 """Staff accounts and groups, in the look of the other pages."""
 
 from http import HTTPStatus
-from typing import Any
+from typing import Any, ClassVar
 
 from allauth.account.admin import EmailAddress
 from allauth.account.decorators import secure_admin_login
@@ -59,9 +59,10 @@ def offered(field: Any) -> Any:
 @admin.register(User)
 class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
     form = UserChangeForm[User]
-    # Without a password.
+    # Without a password: its owner alone sets it.
     add_form = forms.modelform_factory(User, fields=("username",), field_classes={"username": UsernameField})
     add_fieldsets = ((None, {"fields": ("username",)}),)
+    fieldsets: ClassVar[Any] = (*add_fieldsets, *(auth_admin.UserAdmin.fieldsets or ())[1:])
     list_display = ("username", "email", "first_name", "last_name", "is_staff", "second_factor")
     actions = ("give_password_link", "reset_second_factor")
 
@@ -107,12 +108,6 @@ class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
     @admin.display(boolean=True)
     def second_factor(self, user: Any) -> bool:
         return bool(user.has_factor)
-
-    def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Leave the password out: its owner alone sets it."""
-        fieldsets = super().get_fieldsets(request, obj)
-        own = [name for name in fieldsets[0][1]["fields"] if name != "password"]
-        return [(fieldsets[0][0], {**fieldsets[0][1], "fields": own}), *fieldsets[1:]]
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
         if not change:
