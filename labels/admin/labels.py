@@ -49,9 +49,8 @@ def name(address: dict[str, Any]) -> str:
 
 
 class LabelList(CappedList):
-    """Reads no more columns than the list shows, and each label's parcel, which may be late."""
+    """Reads each label's parcel too, which may be late."""
 
-    not_listed = ("pdf", "sender", "customs", "body_digest", "search_words")
     result_list: Any
 
     def get_results(self, request: HttpRequest) -> None:
@@ -68,6 +67,7 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
     list_display = ("order", "status", "why", "to", "shop", "product", "ordered")
     list_filter = FILTERS
     list_class = LabelList
+    not_listed = ("pdf", "sender", "customs", "body_digest", "search_words")
     search_help_text = gettext_lazy("Label id, tracking number, order id or request id")
     actions = ("print_selected", "make_slip", "cancel_selected", "mark_selected_as_not_made")
     export_columns = read_columns(__file__, "shippinglabel", name=name, total=total_kg)

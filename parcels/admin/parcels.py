@@ -61,12 +61,7 @@ def can_be_asked(number: TrackingNumber) -> bool:
 
 
 class ParcelList(CappedList):
-    """The list, which does not read histories and items."""
-
-    not_listed = (
-        *("events", "line_items", "previous_emails", "gift_config", "cross_sell_recommendations", "search_words"),
-        *("reported", "notes"),
-    )
+    """The list, by the times that it is filtered by."""
 
     def leading(self) -> list[str]:
         """Return the times that are filtered by, the last first: the newest parcels are never among those of old ones.
@@ -96,6 +91,10 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     list_filter = FILTERS
     sortable_by: ClassVar[tuple[str, ...]] = ("created",)  # along the index
     list_class = ParcelList
+    not_listed = (
+        *("events", "line_items", "previous_emails", "gift_config", "cross_sell_recommendations", "search_words"),
+        *("reported", "notes"),
+    )
     search_help_text = gettext_lazy("Tracking number, order, e-mail or id")
     export_columns = read_columns(__file__, "parcel", moment=moment, last_day=last_day)
     personal = COLUMNS[Parcel]

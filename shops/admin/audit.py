@@ -15,7 +15,7 @@ from shops.db.words import word
 from shops.staff.audit.entry_texts import facts, kind
 from shops.staff.audit.models import Action, AuditEntry, Channel
 from shops.staff.audit.recording import customer_digests
-from shops.staff.base import CappedList, LargeTableAdmin
+from shops.staff.base import LargeTableAdmin
 from shops.staff.display_texts import NOTHING, column
 from shops.staff.exports import read_columns
 from shops.staff.filters import ColumnFilter, MultiChoiceFilter, PeriodFilter, of
@@ -54,12 +54,6 @@ class ObjectLink:
         return link_to(page, text) if may_view(self.request, app, name) else text
 
 
-class AuditList(CappedList):
-    """The list, which does not read what finds an entry of another list."""
-
-    not_listed = ("search_words",)
-
-
 @admin.register(AuditEntry)
 class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
     """Who saw or changed what; the log is read by superusers and Accounts."""
@@ -71,7 +65,7 @@ class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
         of(ColumnFilter, gettext_lazy("channel"), "channel", offered=CHANNELS),
         of(PeriodFilter, gettext_lazy("day"), "created", column="at"),
     )
-    list_class = AuditList
+    not_listed = ("search_words",)
     list_select_related = False  # type: ignore[assignment]  # it has no foreign key
     search_help_text = gettext_lazy("A person, an object's id, or a customer's e-mail")
     export_columns = read_columns(__file__, "auditentry", json=as_json)
