@@ -19,7 +19,7 @@ from shops.db.bulk import chunks
 
 Cell = str | int | float | Decimal | date | None
 Rows = Iterable[Sequence[Cell]]
-LINES_A_CHUNK: Final = 500
+ROWS_A_CHUNK: Final = 500
 BOM: Final = "\ufeff"  # tells Excel that a CSV is UTF-8
 # What a spreadsheet may take for a formula at the start of a cell; the last ones in East Asian widths.
 FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -50,7 +50,7 @@ def as_csv(titles: Sequence[str], rows: Rows, reader: Reader) -> Iterator[bytes]
     """Yield the file in chunks, the titles first; text that a spreadsheet would run as a formula gets an apostrophe."""
     delimiter = ";" if reader.decimal == "," else ","
     yield BOM.encode() + lines([titles], delimiter)
-    for chunk in chunks(rows, LINES_A_CHUNK):
+    for chunk in chunks(rows, ROWS_A_CHUNK):
         yield lines(([text_in_csv(cell, reader) for cell in row] for row in chunk), delimiter)
 
 
@@ -74,7 +74,6 @@ def text_in_csv(cell: Cell, reader: Reader) -> Any:
 
 MAX_SHEET_ROWS: Final = 1_048_576  # XLSX's own
 MAX_CELL: Final = 32_767  # characters, as above
-ROWS_A_CHUNK: Final = 500
 NOT_IN_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 LIKE_AN_ESCAPE: Final = re.compile("_(?=x[0-9A-Fa-f]{4}_)")  # which a workbook's reader would decode
 # Its parts beside the sheets, each a template of its own name.
@@ -92,18 +91,15 @@ MAX_WIDTH: Final = 60
 SHEET_END: Final = "</sheetData></worksheet>"
 
 
-class Sink:
+class Sink(io.RawIOBase):
     """A file that can only be written to, that is drained as it comes."""
 
     def __init__(self) -> None:
         self._written = bytearray()
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: Any) -> int:
         self._written += data
         return len(data)
-
-    def flush(self) -> None:
-        """Do nothing: it is drained when it is wanted."""
 
     def drain(self) -> bytes:
         taken = bytes(self._written)
@@ -116,7 +112,7 @@ def as_xlsx(titles: Sequence[str], rows: Rows, reader: Reader) -> Iterator[bytes
     sink, sheets = Sink(), 0
     remaining = iter([local(cell, reader) for cell in row] for row in rows)
     first: list[Sequence[Any]] = []
-    with ZipFile(sink, "w", ZIP_DEFLATED, compresslevel=1) as book:  # type: ignore[call-overload]  # it needs no more than to write
+    with ZipFile(sink, "w", ZIP_DEFLATED, compresslevel=1) as book:
         while not sheets or first:
             sheets += 1
             with book.open(f"xl/worksheets/sheet{sheets}.xml", "w") as file:

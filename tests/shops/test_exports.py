@@ -123,7 +123,7 @@ def test_the_rows_of_an_export_are_counted_and_the_one_who_asked_is_named(staff:
 def test_an_export_that_is_broken_off_is_on_record_as_such(
     staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spreadsheets, "LINES_A_CHUNK", 1)
+    monkeypatch.setattr(spreadsheets, "ROWS_A_CHUNK", 1)
     LabelFactory.create_batch(3, shop=shop)
     response: Any = staff.get(f"{LABELS}export.csv")
     chunks = iter(response.streaming_content)
@@ -274,7 +274,7 @@ def test_a_large_csv_is_sent_as_it_is_read() -> None:
     assert next(chunks) == b"\xef\xbb\xbfn\r\n"
     assert taken == 0
     assert next(chunks).startswith(b"0\r\n1\r\n")
-    assert taken == spreadsheets.LINES_A_CHUNK
+    assert taken == spreadsheets.ROWS_A_CHUNK
 
 
 def test_every_list_offers_its_files_as_it_is_filtered(shop: Shop) -> None:
