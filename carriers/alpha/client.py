@@ -10,13 +10,12 @@ from xml.etree.ElementTree import Element
 from carriers.alpha import messages as alpha_message
 from carriers.alpha import points, quickcost
 from carriers.alpha.answers import NOT_TO_THIS_REQUEST, OK, check_code, number_of, pdf_of, result_of, success_of
-from carriers.alpha.messages import SHIPPING_NAMESPACE
-from carriers.alpha.parties import CARRIER, SHAPE, contract, sender
+from carriers.alpha.parties import CARRIER, SHAPE, Fields, contract, sender
 from carriers.alpha.refusals import CANCELLATION_REFUSALS
 from carriers.base import Carrier
 from carriers.client import Service
 from carriers.customs import shares_by_parcel
-from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, PickupPointRejected, ProductNotInContract
+from carriers.errors import CarrierUnavailable, OutcomeUnknown, PickupPointRejected, ProductNotInContract
 from carriers.http import soap
 from carriers.http.connections import Deadline
 from carriers.http.transport import Answer, Request, UnreadableError
@@ -26,7 +25,13 @@ from carriers.redaction import Redactor
 from carriers.shipment import DEFAULT_FORMAT, Credentials, PickupPoint, PurchasedLabel, Shipment
 from carriers.trials import SAMPLES, Finding, Terms
 
-TRACKING_NAMESPACE: Final = "http://cxf.tracking.soap.chronopost.fr/"
+# Of its services, by the names of their URLs.
+NAMESPACES: Final = {
+    "url": alpha_message.NAMESPACE,
+    "tracking_url": "http://cxf.tracking.soap.chronopost.fr/",
+    "points_url": "http://cxf.rechercheBt.soap.chronopost.fr/",
+    "quickcost_url": "http://cxf.quickcost.soap.chronopost.fr/",
+}
 FIND: Final = "trackWithSenderRef"
 CANCEL: Final = "cancelSkybill"
 PROVE: Final = "searchPOD"
@@ -79,8 +84,8 @@ class Alpha(Carrier):
         self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
     ) -> None:
         heaviest_kg, to = max(package.weight_kg for package in shipment.packages), destination(shipment, point)
-        body = quickcost.products_message(shipment.sender, to, credentials, heaviest_kg)
-        sold = self._products_sold(body, credentials, Redactor(credentials, shipment), deadline)
+        fields = quickcost.products_fields(shipment.sender, to, credentials, heaviest_kg)
+        sold = self._products_sold(fields, credentials, Redactor(credentials, shipment), deadline)
         if not {route_of(shipment, package).carrier_code for package in shipment.packages} <= sold:
             problem = "the carrier does not sell it for this destination and weight"
             raise ProductNotInContract(CARRIER, problem, field="productCode")
@@ -88,16 +93,16 @@ class Alpha(Carrier):
     def _delivery_day(
         self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
     ) -> date | None:
-        body = quickcost.delivery_message(shipment, point)
-        if body is None:
+        fields = quickcost.delivery_fields(shipment, point)
+        if fields is None:
             return None
-        request = query(quickcost.DELIVERY, self._url("quickcost_url"), body, Redactor(credentials, shipment))
+        request = self._query("quickcost_url", quickcost.DELIVERY, fields, Redactor(credentials, shipment))
         return self._ask(request, credentials, quickcost.read_day, deadline, service=Service.CONTRACT_CHECKS)
 
     def _products_sold(
-        self, body: bytes, credentials: Credentials, redactor: Redactor, deadline: Deadline
+        self, fields: Fields, credentials: Credentials, redactor: Redactor, deadline: Deadline
     ) -> frozenset[str]:
-        request = query(quickcost.PRODUCTS_SOLD, self._url("quickcost_url"), body, redactor)
+        request = self._query("quickcost_url", quickcost.PRODUCTS_SOLD, fields, redactor)
         return self._ask(request, credentials, quickcost.read_codes, deadline, service=Service.CONTRACT_CHECKS)
 
     def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:
@@ -110,8 +115,7 @@ class Alpha(Carrier):
         """Return the PDF of all parcels of a reservation; a parcel's own number finds none."""
         mode = alpha_message.LABEL_MODES[label_format]
         fields = (("numberSearch", reservation_number), ("mode", mode), *contract(credentials))
-        body = soap.envelope(FETCH, SHIPPING_NAMESPACE, fields)
-        request = query(FETCH, self._endpoint.url, body, Redactor(credentials))
+        request = self._query("url", FETCH, fields, Redactor(credentials))
         return self._ask(
             request, credentials, lambda answer: pdf_of(success_of(answer), "skybill"), service=Service.REPRINTS
         )
@@ -119,8 +123,7 @@ class Alpha(Carrier):
     def cancel(self, tracking_number: str, credentials: Credentials, deadline: Deadline | None = None) -> None:
         """Cancel one parcel; raises CancellationRefused, or OutcomeUnknown if it may be cancelled."""
         read = partial(success_of, refusals=CANCELLATION_REFUSALS)
-        asked, error = ("skybillNumber", tracking_number), OutcomeUnknown
-        self._ask_tracking(CANCEL, credentials, read, asked, deadline=deadline, unanswered_error=error)
+        self._ask_tracking(CANCEL, credentials, read, ("skybillNumber", tracking_number), deadline=deadline)
 
     def proof_of_delivery(self, tracking_number: str, credentials: Credentials) -> bytes | None:
         """Ask the tracking service for the proof as a PDF."""
@@ -131,8 +134,8 @@ class Alpha(Carrier):
         """Ask for the contract's products to each sample's place; raises CredentialsRejected or CarrierUnavailable."""
         deadline, codes = Deadline(self._timeout_s), set[str]()
         for sample in SAMPLES:
-            body = quickcost.products_message(terms.sender, sample, credentials)
-            codes |= self._products_sold(body, credentials, Redactor(credentials), deadline)
+            fields = quickcost.products_fields(terms.sender, sample, credentials)
+            codes |= self._products_sold(fields, credentials, Redactor(credentials), deadline)
         return quickcost.findings(terms, codes)
 
     def _ask_tracking(
@@ -142,16 +145,14 @@ class Alpha(Carrier):
         read: Callable[[Answer], T],
         *asked: tuple[str, str],
         deadline: Deadline | None = None,
-        unanswered_error: type[CarrierError] = CarrierUnavailable,
     ) -> T:
         fields = (*contract(credentials), ("language", LANGUAGE), *asked)
-        body = soap.envelope(operation, TRACKING_NAMESPACE, fields)
-        request = query(operation, self._url("tracking_url"), body, Redactor(credentials), unanswered_error)
+        request = self._query("tracking_url", operation, fields, Redactor(credentials))
         return self._ask(request, credentials, read, deadline, service=Service.CANCELLATION)
 
     def _search_points(self, near: PointQuery, credentials: Credentials, deadline: Deadline) -> list[PickupPoint]:
         operation, redactor = points.search_operation(near.carrier_code), Redactor(credentials, personal=near.words)
-        request = query(operation, self._url("points_url"), points.search(near, credentials), redactor)
+        request = self._query("points_url", operation, points.search(near, credentials), redactor)
         return self._exchange(request, deadline, partial(points.read_points, query=near))
 
     def _find_point(self, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
@@ -166,16 +167,15 @@ class Alpha(Carrier):
 
     def _look_up(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
         country_code = shipment.recipient.country_code
-        operation, body = points.operation_for(country_code), points.look_up(code, country_code, credentials)
-        request = query(operation, self._url("points_url"), body, Redactor(credentials, shipment))
+        operation, fields = points.operation_for(country_code), points.look_up(code, country_code, credentials)
+        request = self._query("points_url", operation, fields, Redactor(credentials, shipment))
         return self._exchange(request, deadline, partial(points.read_point, code=code, country_code=country_code))
 
-
-def query(
-    operation: str, url: str, body: bytes, redactor: Redactor, unanswered: type[CarrierError] = CarrierUnavailable
-) -> Request:
-    """Return a call that buys nothing."""
-    return Request(operation, url, body, HEADERS, redactor, unanswered)
+    def _query(self, service: str, operation: str, fields: Fields, redactor: Redactor) -> Request:
+        """Return a call that buys nothing, of the service with the URL of this name."""
+        body = soap.envelope(operation, NAMESPACES[service], fields)
+        unanswered_error = OutcomeUnknown if operation == CANCEL else CarrierUnavailable
+        return Request(operation, self._url(service), body, HEADERS, redactor, unanswered_error)
 
 
 def _read_purchase(answer: Answer, *, count: int) -> PurchasedLabel:

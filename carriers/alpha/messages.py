@@ -21,7 +21,7 @@ from carriers.shipment import Credentials, CustomsItem, Party, PickupPoint, Ship
 from carriers.text import CarrierField, required, to_ascii, wrapped
 from carriers.validation import all_of, references_of
 
-SHIPPING_NAMESPACE: Final = "http://cxf.shipping.soap.chronopost.fr/"
+NAMESPACE: Final = "http://cxf.shipping.soap.chronopost.fr/"
 PURCHASE: Final = "shippingMultiParcelV4"
 
 ISSUER: Final = "CHRFR"
@@ -70,7 +70,7 @@ def purchase(shipment: Shipment, credentials: Credentials, point: PickupPoint | 
         ("version", VERSION),
         ("multiParcel", "Y" if count > 1 else "N"),
     )
-    return soap.envelope(PURCHASE, SHIPPING_NAMESPACE, whole)
+    return soap.envelope(PURCHASE, NAMESPACE, whole)
 
 
 def _structure(name: str, fields: Fields) -> tuple[str, Fields]:

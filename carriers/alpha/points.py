@@ -9,7 +9,7 @@ from typing import Any, Final
 from xml.etree.ElementTree import Element
 
 from carriers.alpha.answers import check_code, day_of, result_of, success_of
-from carriers.alpha.parties import CARRIER, CITY_LENGTH, contract, place_of
+from carriers.alpha.parties import CARRIER, CITY_LENGTH, Fields, contract, place_of
 from carriers.alpha.refusals import POINT_REFUSALS, SEARCH_REFUSALS
 from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.http import soap
@@ -19,7 +19,6 @@ from carriers.products import MAINLAND
 from carriers.shipment import Credentials, PickupPoint
 from carriers.text import CarrierField, fitting, required, to_ascii
 
-POINTS_NAMESPACE: Final = "http://cxf.rechercheBt.soap.chronopost.fr/"
 LOOK_UP: Final = "rechercheDetailPointChronopost"
 LOOK_UP_ABROAD: Final = "rechercheDetailPointChronopostInter"
 SEARCH: Final = "recherchePointChronopost"
@@ -54,14 +53,13 @@ def operation_for(country_code: str) -> str:
     return LOOK_UP if country_code in MAINLAND else LOOK_UP_ABROAD
 
 
-def look_up(code: str, country_code: str, credentials: Credentials) -> bytes:
+def look_up(code: str, country_code: str, credentials: Credentials) -> Fields:
     """Return the request for one point."""
-    operation = operation_for(country_code)
-    fields = [*contract(credentials), ("identifiant", code)]
-    if operation == LOOK_UP_ABROAD:
-        country = _OVERSEAS.get(country_code, country_code)
-        fields += [("countryCode", country), ("language", LANGUAGE), ("version", VERSION)]
-    return soap.envelope(operation, POINTS_NAMESPACE, fields)
+    asked = (*contract(credentials), ("identifiant", code))
+    if operation_for(country_code) == LOOK_UP:
+        return asked
+    country = _OVERSEAS.get(country_code, country_code)
+    return (*asked, ("countryCode", country), ("language", LANGUAGE), ("version", VERSION))
 
 
 def read_point(answer: Answer, *, code: str, country_code: str) -> PickupPoint:
@@ -83,17 +81,16 @@ def search_operation(carrier_code: str) -> str:
     return SEARCH_ABROAD if carrier_code in ABROAD else SEARCH
 
 
-def search(query: PointQuery, credentials: Credentials) -> bytes:
+def search(query: PointQuery, credentials: Credentials) -> Fields:
     """Return the request for the points near a place; raises RequestRejected for one that cannot be written."""
-    operation = search_operation(query.carrier_code)
-    is_abroad = operation == SEARCH_ABROAD
+    is_abroad = search_operation(query.carrier_code) == SEARCH_ABROAD
     address, city, zip_code = (
         _text(query.address1, "address1", ADDRESS_LENGTH),
         _text(query.city, "city", CITY_LENGTH),
         _text(query.zip_code, "zip", CITY_LENGTH, required),  # also the city's stand-in, which is never empty
     )
     weight_g = ceil(query.weight_kg * 1000) if query.weight_kg else UNKNOWN_G
-    fields = [
+    return [
         *contract(credentials),
         *([("address", address)] if address and not is_abroad else []),
         ("zipCode", zip_code),
@@ -109,7 +106,6 @@ def search(query: PointQuery, credentials: Credentials) -> bytes:
         ("holidayTolerant", "1"),
         *([("language", LANGUAGE), ("version", VERSION)] if is_abroad else []),
     ]
-    return soap.envelope(operation, POINTS_NAMESPACE, fields)
 
 
 def _text(text: str, parameter: str, length: int, check: Callable[[str, CarrierField], str] = fitting) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 from carriers import itinerary
 from carriers.alpha.answers import day_of, success_of
 from carriers.alpha.messages import service_of
-from carriers.alpha.parties import contract, zip_code_of
+from carriers.alpha.parties import Fields, contract, zip_code_of
 from carriers.alpha.refusals import CONTRACT_REFUSALS
 from carriers.errors import Rejected
 from carriers.http import soap
@@ -23,7 +23,6 @@ from carriers.shipment import Credentials, Party, PickupPoint, Shipment
 from carriers.text import to_ascii
 from carriers.trials import SAMPLE_WEIGHT_KG, Finding, Terms, Verdict
 
-NAMESPACE: Final = "http://cxf.quickcost.soap.chronopost.fr/"
 PRODUCTS_SOLD: Final = "calculateProducts"
 DELIVERY: Final = "calculateDeliveryTime"
 GOODS: Final = "M"
@@ -37,20 +36,14 @@ SATURDAY_SERVICES: Final = (SATURDAY, "369", "974")  # of purchases: national, a
 _ZIP_CODE: Final = re.compile(r"[0-9]{5}")
 
 
-def products_message(
+def products_fields(
     sender: Party, recipient: Party, credentials: Credentials, weight_kg: Decimal = SAMPLE_WEIGHT_KG
-) -> bytes:
+) -> Fields:
     """Return the request for the contract's products from one place to another."""
-    fields = (
-        *contract(credentials),
-        *_way(sender, recipient),
-        ("type", GOODS),
-        ("weight", f"{weight_kg:f}"),
-    )
-    return soap.envelope(PRODUCTS_SOLD, NAMESPACE, fields)
+    return (*contract(credentials), *_way(sender, recipient), ("type", GOODS), ("weight", f"{weight_kg:f}"))
 
 
-def _way(sender: Party, recipient: Party) -> tuple[tuple[str, str], ...]:
+def _way(sender: Party, recipient: Party) -> Fields:
     """Return both places; the price service writes some destinations in its own way."""
     return (
         ("depCountryCode", sender.country_code),
@@ -85,20 +78,19 @@ def findings(terms: Terms, codes: AbstractSet[str]) -> list[Finding]:
     return found
 
 
-def delivery_message(shipment: Shipment, point: PickupPoint | None) -> bytes | None:
+def delivery_fields(shipment: Shipment, point: PickupPoint | None) -> Fields | None:
     """Return the request for the day of arrival, None from a place that the service does not know."""
     if not _ZIP_CODE.fullmatch(zip_code_of(shipment.sender)):
         return None
     route, day = route_of(shipment, shipment.packages[0]), shipping_day(shipment)
     is_saturday = service_of(route, itinerary.now()) in SATURDAY_SERVICES
-    fields = (
+    return (
         *_way(shipment.sender, destination(shipment, point)),
         ("productCode", route.carrier_code.lstrip("0")),
         ("type", GOODS),
         ("service", SATURDAY if is_saturday else WEEKDAYS),
         ("shippingDate", f"{day.isoformat()}T12:00:00"),
     )
-    return soap.envelope(DELIVERY, NAMESPACE, fields)
 
 
 def read_day(answer: Answer) -> date:

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 from anyascii import anyascii
 
 from carriers.alpha.answers import success_of
-from carriers.alpha.client import LANGUAGE, TRACKING_NAMESPACE, query
+from carriers.alpha.client import HEADERS, LANGUAGE, NAMESPACES
 from carriers.alpha.parties import CARRIER
 from carriers.alpha.refusals import TRACKING_REFUSALS
 from carriers.errors import CarrierUnavailable
@@ -75,8 +75,9 @@ class AlphaTracker(Tracker):
     needs_contract = False
 
     def _question(self, number: str, credentials: Credentials) -> Request:
-        body = soap.envelope(TRACK, TRACKING_NAMESPACE, [("language", LANGUAGE), ("skybillNumber", number)])
-        return query(TRACK, self._url, body, Redactor(Credentials()))
+        fields = (("language", LANGUAGE), ("skybillNumber", number))
+        body = soap.envelope(TRACK, NAMESPACES["tracking_url"], fields)
+        return Request(TRACK, self._url, body, HEADERS, Redactor(Credentials()), CarrierUnavailable)
 
     @staticmethod
     def _read(answer: Answer, *, number: str, asked: str) -> TrackingAnswer:
