@@ -6,12 +6,12 @@ lines, so headers, interim answers and chunks' extensions may be megabytes. Here
 """
 
 import http.client
-import queue
 import socket
 import ssl
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -58,6 +58,10 @@ class Deadline:
         if remaining_s <= 0:
             raise TimeoutError("the deadline has passed")
         return remaining_s
+
+    def is_over_in(self, seconds: float) -> bool:
+        """Return whether no more than so many seconds are left."""
+        return self._ends_at - clock_s() <= seconds
 
     def at_most(self, timeout_s: float) -> "Deadline":
         """Return a deadline of so many seconds from now, or this one if it is earlier."""
@@ -165,22 +169,16 @@ def tls_context(ca_file: str) -> ssl.SSLContext:
 
 def resolve(host: str, port: int, timeout_s: float) -> list[Any]:
     """Resolve a name in a thread that is abandoned at the timeout, as the system's resolver has none."""
-    found: queue.SimpleQueue[list[Any] | Exception] = queue.SimpleQueue()
+    found: Future[list[Any]] = Future()
 
     def look_up() -> None:
         try:
-            found.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+            found.set_result(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
         except Exception as error:  # noqa: BLE001 - raised again in the caller's thread
-            found.put(error)
+            found.set_exception(error)
 
     Thread(target=look_up, name="carrier-name-lookup", daemon=True).start()
-    try:
-        result = found.get(timeout=timeout_s)
-    except queue.Empty:
-        raise TimeoutError("the name was not resolved in time") from None
-    if isinstance(result, Exception):
-        raise result
-    return result
+    return found.result(timeout_s)
 
 
 def _connect(host: str, port: int, options: Any, deadline: Deadline) -> socket.socket:

@@ -116,7 +116,7 @@ class Transport:
                 except Exception as error:  # the libraries' errors on hostile bytes have no common base
                     if exchange.is_sent:
                         raise request.unanswered_error(carrier, _problem(error), is_carrier_failing=True) from error
-                    if pause_s is None or not _has_time(deadline, pause_s):
+                    if pause_s is None or deadline.is_over_in(pause_s):
                         raise CarrierUnavailable(carrier, "no connection", is_carrier_failing=True) from error
             time.sleep(pause_s)
         raise AssertionError("the last attempt returns or raises")
@@ -165,13 +165,6 @@ class NoTransport(Transport):
     def post(self, carrier: str, request: Request, deadline: Deadline) -> Answer:
         """Raise CarrierUnavailable."""
         raise CarrierUnavailable(carrier, self._reason)
-
-
-def _has_time(deadline: Deadline, pause_s: float) -> bool:
-    try:
-        return deadline.remaining_s() > pause_s
-    except TimeoutError:
-        return False
 
 
 def _problem(error: Exception) -> str:
