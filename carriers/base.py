@@ -69,6 +69,7 @@ class Carrier(Client):
     max_slip_parcels: ClassVar[int] = 0  # on a deposit slip; 0 where the carrier makes none
     gives_customs_forms: ClassVar[bool] = False  # with a parcel's label, once
     proves_deliveries: ClassVar[bool] = False
+    finds_parcels: ClassVar[bool] = False  # by the shipment's id, at its tracking service
     max_parcels: ClassVar[int]
     max_reference_length: ClassVar[int]
     pickup_point_code: ClassVar[re.Pattern[str]]
@@ -202,7 +203,7 @@ class Carrier(Client):
     @property
     def can_be_asked(self) -> bool:
         """Return whether parcels can be found by the shipment's id when the outcome of a purchase is unknown."""
-        return False
+        return self.finds_parcels and self._endpoint.tracking_url is not None
 
     def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:
         """Return the tracking numbers of the parcels made with this shipment id, none if the carrier knows none."""

@@ -64,12 +64,8 @@ class Alpha(Carrier):
     product_code = re.compile(r"[A-Za-z0-9]{2}")
     has_services = True
     proves_deliveries = True
+    finds_parcels = True
     credentials_shape = SHAPE
-
-    @property
-    def can_be_asked(self) -> bool:
-        """Return whether there is a tracking service."""
-        return self._endpoint.tracking_url is not None
 
     def _message(self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> bytes:
         return alpha_message.purchase(shipment, credentials, point)
