@@ -7,10 +7,12 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Case, Exists, OuterRef, QuerySet, Value, When
 
+from parcels.importing.numbers import GIVEN_OUT_AGAIN
 from parcels.models import TrackingNumber
-from parcels.tracking.schedule import next_try
+from parcels.tracking.events import milliseconds
+from parcels.tracking.schedule import FOLLOWED_FOR, next_try
 from shops.contracts.clients import endpoint
 from shops.db import clock
 from shops.db.due import is_due, share_out
@@ -47,7 +49,7 @@ def claim(carrier_code: str, count: int, *, is_test: bool, without: str = "") ->
 
         def first(shop_id: str, share: int) -> list[TrackingNumber]:
             rows = due(carrier_code, now).filter(shop=shop_id).order_by("due_at").select_related("parcel")
-            narrow = rows.only("number", "shop", "failures", "parcel__id")
+            narrow = rows.only("number", "shop", "created_at", "failures", "parcel__id")
             return list(narrow.select_for_update(of=("self", "parcel"), skip_locked=True)[:share])
 
         has_due = Exists(due(carrier_code, now).filter(shop=OuterRef("pk")))
@@ -100,11 +102,25 @@ def back_off(number: TrackingNumber, outcome: Outcome) -> None:
 
 
 def defer_shop(carrier_code: str, shop_id: str, outcome: Outcome) -> None:
-    """Defer all due numbers of a shop that can't be asked about: its contract is missing or refused."""
+    """Defer all due numbers of a shop that can't be asked about: its contract is missing or refused.
+
+    Those that are too old to be followed are due no more.
+    """
     now = clock.now()
     rows = TrackingNumber.objects.filter(shop=shop_id, carrier_code=carrier_code, due_at__lte=now)
     oldest = rows.order_by("due_at")[:MAX_DEFERRED]
-    update_free(oldest, outcome=outcome, due_at=now + DEFERRED_FOR / settings.TRACKING_PACE)
+    is_old = When(created_at__lte=milliseconds(now - FOLLOWED_FOR), then=None)
+    again_at = Case(is_old, default=Value(now + DEFERRED_FOR / settings.TRACKING_PACE))
+    update_free(oldest, outcome=outcome, due_at=again_at)
+
+
+def end_old(numbers: list[TrackingNumber]) -> list[TrackingNumber]:
+    """End the numbers that may have been given out again, if they were not asked about in time; return the others."""
+    since = milliseconds(clock.now() - GIVEN_OUT_AGAIN)
+    old = [number.id for number in numbers if number.created_at <= since]
+    if old:
+        update_free(numbers_of(old), due_at=None)
+    return [number for number in numbers if number.created_at > since]
 
 
 def is_asked(carrier_code: str) -> bool:

@@ -148,6 +148,7 @@ class Refresh:
 
     def refresh_batch(self, numbers: list[TrackingNumber]) -> list[str]:
         """Ask about a batch and record it; return the outcomes."""
+        numbers = due.end_old(numbers)
         contracts = Contracts(self.tracker, {number.shop_id for number in numbers})
         connection.close()
         asked = list(self.ask_all(numbers, contracts))

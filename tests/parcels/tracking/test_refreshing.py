@@ -18,10 +18,12 @@ from pytest_django.fixtures import Settings
 
 from parcels.figures.counting import recount
 from parcels.figures.models import TrackingFigure
+from parcels.importing.numbers import GIVEN_OUT_AGAIN
 from parcels.importing.writing import MAX_FOLLOWED
 from parcels.models import Parcel, TrackingNumber
 from parcels.tracking import refreshing
 from parcels.tracking.due import Outcome, oldest_due_s
+from parcels.tracking.events import milliseconds
 from parcels.tracking.recording import record_all
 from parcels.tracking.refreshing import refresh
 from shops.contracts import accounts
@@ -321,6 +323,32 @@ def test_another_shop_goes_on(carriers: Carriers, shop: Shop, settings: Settings
     assert "N3" not in carriers.asked
     assert number_of(third).outcome == Outcome.NO_CONTRACT
     assert run() == {"unknown": 1}
+
+
+@pytest.mark.parametrize(("age", "is_deferred"), [(timedelta(days=89), True), (timedelta(days=90), False)])
+def test_what_no_contract_lets_be_asked_is_followed_for_ninety_days(
+    carriers: Carriers, age: timedelta, is_deferred: bool
+) -> None:
+    """README.md: a parcel that is not final and younger than 90 days is followed."""
+    parcel = follow(ShopFactory(), "N1", carrier_code="beta")
+    TrackingNumber.objects.update(created_at=milliseconds(timezone.now() - age))
+    assert run("beta") == Counter()
+    row = number_of(parcel)
+    assert (row.outcome, row.due_at is not None) == (Outcome.NO_CONTRACT, is_deferred)
+
+
+def test_a_number_that_may_be_given_out_again_is_asked_about_no_more(carriers: Carriers, shop: Shop) -> None:
+    """tracking.md: ask only for parcels younger than 13 months. The service may have had no URL until now."""
+    parcels = [follow(shop, f"N{place}", carrier_code="beta") for place in range(60)]
+    old = TrackingNumber.objects.exclude(parcel=parcels[0])
+    old.update(created_at=milliseconds(timezone.now() - GIVEN_OUT_AGAIN))
+    TrackingNumber.objects.filter(parcel=parcels[0]).update(due_at=timezone.now())  # the last one
+    for place in range(60):
+        carriers.tell(f"N{place}", "LIVCFM")
+    assert run("beta") == {"known": 1}
+    assert carriers.asked == ["N0"]
+    assert [status(parcel) for parcel in parcels] == ["DELIVERED", *[None] * 59]
+    assert set(old.values_list("due_at", "leased_until")) == {(None, None)}
 
 
 def test_credentials_that_no_key_opens_are_none_that_the_carrier_refuses(carriers: Carriers, shop: Shop) -> None:
