@@ -3,17 +3,18 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Case, Exists, OuterRef, QuerySet, Value, When
 
+from carriers.tracking import TrackingAnswer
 from parcels.importing.numbers import GIVEN_OUT_AGAIN
 from parcels.models import TrackingNumber
 from parcels.tracking.events import milliseconds
 from parcels.tracking.schedule import FOLLOWED_FOR, next_try
-from shops.contracts.clients import endpoint
+from shops.contracts.clients import tracker
 from shops.db import clock
 from shops.db.due import is_due, share_out
 from shops.models import Shop
@@ -36,6 +37,10 @@ class Outcome(StrEnum):
     UNAVAILABLE = "unavailable"
     CREDENTIALS_REJECTED = "credentials_rejected"
     NO_CONTRACT = "no_contract"
+
+    @classmethod
+    def of(cls, answer: TrackingAnswer) -> Self:
+        return cls.KNOWN if answer.is_known else cls.UNKNOWN
 
 
 def claim(carrier_code: str, count: int, *, is_test: bool, without: str = "") -> list[TrackingNumber]:
@@ -125,7 +130,7 @@ def end_old(numbers: list[TrackingNumber]) -> list[TrackingNumber]:
 
 def is_asked(carrier_code: str) -> bool:
     """Return whether the carrier is asked: without a URL of its tracking service what is due waits, and is not late."""
-    return endpoint(carrier_code, is_test=False).tracking_url is not None
+    return tracker(carrier_code, is_test=False) is not None
 
 
 def oldest_due_s(carrier_code: str) -> float:

@@ -12,6 +12,7 @@ from carriers.tracking import TrackingAnswer
 from parcels.importing.numbers import save_events, without_texts
 from parcels.models import TrackingNumber, UnlistedEventCode
 from parcels.tracking import metrics
+from parcels.tracking.due import Outcome
 from parcels.tracking.events import CarrierEvent, milliseconds, union
 from parcels.tracking.schedule import schedule_next_check
 from parcels.tracking.timeline import TIMELINE_FIELDS, events_of, recompute, reported_by_shop, status_of
@@ -25,22 +26,21 @@ ASKED_FIELDS: Final = ("checked_at", "outcome", "due_at", "leased_until", "failu
 NUMBER_FIELDS: Final = (*EVENT_FIELDS, "number", "carrier_code", "state", "created_at", "followed_since", "parcel")
 PARCEL_FIELDS: Final = ("imported_at", "are_texts_erased", "reported", *TIMELINE_FIELDS)
 
-Answers = Mapping[int, tuple[TrackingAnswer, str]]  # with outcomes, by the id of the number
-
 
 @transaction.atomic
-def record_all(answered: Answers, *, now: datetime, is_test: bool = False) -> set[int]:
-    """Record the answers for numbers; plan the next questions, end the leases. Return the ids that were recorded.
+def record_all(answers: Mapping[int, TrackingAnswer], *, now: datetime, is_test: bool = False) -> set[int]:
+    """Record answers by numbers' ids; plan the next questions, end the leases. Return the ids that were recorded.
 
     One statement reads all rows, in the order of parcels; most have no new events, and one more writes these. A
     number whose parcel an import or the erasure holds meanwhile is left as it is: it is still due. Test shops' events
     are not counted.
     """
     unlisted: Counter[tuple[str, str, str]] = Counter()
-    numbers = locked(answered)
+    numbers = locked(answers)
     changed = []
     for number in numbers:
-        answer, number.outcome = answered[number.pk]
+        answer = answers[number.pk]
+        number.outcome = Outcome.of(answer)
         number.checked_at, number.leased_until, number.failures = now, None, 0
         new = merge_new_events(number, answer, now)
         if new is not None:

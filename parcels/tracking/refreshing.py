@@ -191,7 +191,7 @@ class Refresh:
             return Asked(number, Outcome.UNAVAILABLE)
         if answer is None:
             return None
-        return Asked(number, Outcome.KNOWN if answer.is_known else Outcome.UNKNOWN, answer)
+        return Asked(number, Outcome.of(answer), answer)
 
     def ask_on(self, credentials: Credentials, number: TrackingNumber) -> TrackingAnswer | None:
         """Ask in the next slot, without a connection to the database; return None if the pass was stopped."""
@@ -211,7 +211,7 @@ class Refresh:
 
 def record_batch(answered: Sequence[Asked], *, is_test: bool) -> set[int]:
     """Record a batch at once; if that fails for one of them, record each by itself. Return what is done with."""
-    answers = {each.number.id: (each.answer, each.outcome) for each in answered if each.answer is not None}
+    answers = {each.number.id: each.answer for each in answered if each.answer is not None}
     try:
         return record_all(answers, now=clock.now(), is_test=is_test)
     except UNREACHABLE:

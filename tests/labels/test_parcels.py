@@ -54,7 +54,7 @@ def reported(
 
 def hear(label: ShippingLabel, *events: TrackingEvent, parcel: str = "") -> None:
     answer = TrackingAnswer(label.tracking_number, is_known=True, events=events)
-    record(parcel or label.id, [answer], outcome="known", now=timezone.now())
+    record(parcel or label.id, [answer], now=timezone.now())
 
 
 def found(caller: Caller, label: ShippingLabel) -> list[Response]:

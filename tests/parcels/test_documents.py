@@ -46,7 +46,7 @@ def test_imports_tracking_and_erasure_write_it(own: Caller) -> None:
     assert_documents_agree()
     event = TrackingEvent("N1", "D", timezone.now(), "Livré", "PARIS", Status.DELIVERED)
     answer = TrackingAnswer("N1", is_known=True, events=(event,))
-    record("P1", [answer], outcome="known", now=timezone.now())
+    record("P1", [answer], now=timezone.now())
     assert own.look_up("N1").json()["lastStatus"] == "DELIVERED"
     assert_documents_agree()
     erase(["P1"])

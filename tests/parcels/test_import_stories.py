@@ -47,7 +47,7 @@ def imported(caller: Caller, status: Status | None, hours_ago: float | None, **f
 
 def hear(status: Status, hours_ago: float, code: str = "SC", parcel: str = "P1", number: str = "N1") -> None:
     event = TrackingEvent(number, code, ago(hours_ago), "Carrier's text", "PARIS", status)
-    record(parcel, [TrackingAnswer(number, is_known=True, events=(event,))], outcome="known", now=timezone.now())
+    record(parcel, [TrackingAnswer(number, is_known=True, events=(event,))], now=timezone.now())
 
 
 def status_of(caller: Caller, number: str = "N1") -> str | None:
@@ -238,7 +238,7 @@ def test_a_number_that_its_carrier_does_not_know_is_a_new_one_at_another_carrier
     """Asked about hourly for a day, and given up after 15 days, whatever the carrier before was asked."""
     imported(own, None, None, carrierCode="alpha")
     TrackingNumber.objects.update(followed_since=NOW - timedelta(days=days))
-    record("P1", [TrackingAnswer("N1", is_known=False)], outcome="unknown", now=timezone.now())
+    record("P1", [TrackingAnswer("N1", is_known=False)], now=timezone.now())
     assert (number_of("P1").due_at is None) is (days > 15)
     imported(own, None, None, carrierCode="beta")
     row = number_of("P1")
@@ -260,7 +260,7 @@ def test_what_the_carrier_before_answers_late_is_nothing_of_the_parcel(own: Call
     imported(own, None, None, carrierCode="beta")
     event = TrackingEvent("N1", "D", ago(1), "Carrier's text", "PARIS", S.DELIVERED)
     answer = TrackingAnswer("N1", is_known=True, events=(event,))
-    record_all({asked: (answer, "known")}, now=timezone.now())
+    record_all({asked: answer}, now=timezone.now())
     assert status_of(own) is None
 
 

@@ -38,7 +38,7 @@ def answer(*events: TrackingEvent, **fields: Any) -> TrackingAnswer:
 
 
 def told(*answers: TrackingAnswer, parcel: str = "P1", now: datetime = NOW) -> Parcel:
-    record(parcel, answers, outcome="known", now=now)
+    record(parcel, answers, now=now)
     return Parcel.objects.get(id=parcel)
 
 
@@ -122,7 +122,7 @@ def test_the_same_answer_again_writes_no_parcel_and_counts_nothing(own: Caller) 
     first = told(same)
     changes = metrics.STATUS_CHANGES.labels("IN_TRANSIT")._value.get()
     with CaptureQueriesContext(connection) as captured:
-        record("P1", [same], outcome="known", now=NOW + timedelta(hours=2))
+        record("P1", [same], now=NOW + timedelta(hours=2))
     reads = ("SELECT", "BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")
     written = [query["sql"] for query in captured if not query["sql"].startswith(reads)]
     assert len(written) == 1
@@ -200,7 +200,7 @@ def test_a_withdrawn_parcel_comes_back_when_it_moves(own: Caller) -> None:
 
 
 def test_a_parcel_that_is_gone_is_no_error(own: Caller) -> None:
-    record("nothing", [answer(event(1, S.DELIVERED))], outcome="known", now=NOW)
+    record("nothing", [answer(event(1, S.DELIVERED))], now=NOW)
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
