@@ -5,7 +5,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError
 
 from carriers.products import PRODUCTS
 from labels.ids import id_time
@@ -77,13 +77,6 @@ def test_a_lasting_database_outage_is_answered_with_the_known_outcome(
     assert_coded(post(buyer, refused(step)), *STEPS[step])
 
 
-def test_a_refusal_is_answered_as_it_is_though_its_row_cannot_be_read(
-    buyer: Caller, outages: dict[str, float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(outcomes, "save_failure", Mock(side_effect=OperationalError("gone")))
-    assert_coded(post(buyer, refused(LabelState.FAILED)), *STEPS[LabelState.FAILED])
-
-
 @pytest.mark.parametrize("step", STEPS)
 def test_a_failover_of_25_s_is_waited_for(buyer: Caller, outages: dict[str, float], step: LabelState) -> None:
     outages[step] = 25
@@ -123,12 +116,6 @@ def test_a_write_that_fails_is_made_again_on_a_new_connection(error: type[Except
 
     assert with_db_retry(write) == "written"
     assert len(closed) == 3
-
-
-def test_a_database_that_stays_away_is_an_error_in_the_end(closed: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", -1)
-    with pytest.raises(DatabaseError):
-        with_db_retry(Mock(side_effect=DatabaseError("gone")))
 
 
 def test_a_fault_of_our_own_is_not_tried_again(closed: list[bool]) -> None:
@@ -223,9 +210,3 @@ def test_a_key_that_another_purchase_has_by_now_stays_there(own: Caller) -> None
     assert (kept.state, kept.tracking_numbers, kept.idempotency_key) == (LabelState.RECEIVED, ["XS1"], None)
     later.refresh_from_db()
     assert later.idempotency_key == "k"
-
-
-def test_what_another_process_decided_meanwhile_is_no_vanished_row(own: Caller) -> None:
-    label, before = LabelFactory(shop=own.shop), value(VANISHED, carrier="beta")
-    assert not move(label, Event.UNANSWERED)
-    assert (row().state, value(VANISHED, carrier="beta")) == (LabelState.GENERATED, before)

@@ -1,7 +1,6 @@
 """A shop lists its labels: those it has, by what it knows of them, and nobody else's."""
 
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -165,10 +164,3 @@ def test_a_page_is_one_query(own: Caller, clock: Clock, django_assert_num_querie
     own.get(SHIPMENTS)  # from here on the token is remembered
     with django_assert_num_queries(1):
         assert len(listed(own, limit=2)) == 2
-
-
-def test_the_weights_of_a_label_are_the_sum_of_its_parcels(own: Caller) -> None:
-    LabelFactory(shop=own.shop, tracking_numbers=["N1", "N2", "N3"], weights_kg=["0.1", "0.2", "3"])
-    (label,) = own.get(SHIPMENTS).json()["data"]
-    assert label["weight"] == 3.3
-    assert sum(Decimal(str(parcel["weight"])) for parcel in label["parcels"]) == Decimal("3.3")

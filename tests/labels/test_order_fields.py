@@ -178,22 +178,15 @@ def test_a_number_that_is_nobody_s_is_refused_at_a_pickup_point(code: str, asker
 CARRIERS = sorted(PRODUCT)
 
 
-def test_a_label_without_an_origin_is_sent_from_the_shops_own_address(buyer: Caller, sandbox: Sandbox) -> None:
+@pytest.mark.parametrize(("origin", "printed"), [(..., "1 quai des Brumes"), (SENDER, "3 rue de l Eglise")])
+def test_an_order_without_an_origin_is_sent_from_the_shops_own_address(
+    origin: Any, printed: str, buyer: Caller, sandbox: Sandbox
+) -> None:
     buyer.shop.sender_address = SENDER | {"address1": "1 quai des Brumes"}
     buyer.shop.save()
-    body = order()
-    del body["originAddress"]
-    assert post(buyer, body).status_code == 201
-    assert row().sender == buyer.shop.sender_address
-    assert "1 quai des Brumes" in sandbox.printed(sandbox.made()[0]).sender
-
-
-def test_an_origin_in_the_order_comes_before_the_shops_own_address(buyer: Caller, sandbox: Sandbox) -> None:
-    buyer.shop.sender_address = SENDER | {"address1": "1 quai des Brumes"}
-    buyer.shop.save()
-    assert post(buyer, order()).status_code == 201
-    assert row().sender == SENDER
-    assert "3 rue de l Eglise" in sandbox.printed(sandbox.made()[0]).sender
+    assert post(buyer, changed(order(), "originAddress", origin)).status_code == 201
+    assert row().sender == (buyer.shop.sender_address if origin is ... else SENDER)
+    assert printed in sandbox.printed(sandbox.made()[0]).sender
 
 
 def test_a_missing_sender_or_a_day_that_is_over_is_reported_along_with_the_other_faults(asker: Caller) -> None:

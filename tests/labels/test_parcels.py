@@ -26,7 +26,7 @@ from shops.staff import days
 from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import LabelFactory, publish
-from tests.labels.interruptions import CANCEL, interrupt
+from tests.labels.interruptions import interrupt
 from tests.labels.orders import RECIPIENT, order, post, weighing
 from tests.support.api import Caller, Response
 from tests.support.documents import assert_documents_agree
@@ -125,15 +125,6 @@ def test_it_is_found_by_each_number_and_by_email_and_not_by_its_reference(buyer:
     assert {response.status_code for response in found(other, label)} == {404}
 
 
-@pytest.mark.parametrize("product_code", ["relais", "beta_point_retrait_france"])
-def test_a_label_to_a_pickup_point_goes_to_one_and_to_no_province_of_the_customers(
-    product_code: str, buyer: Caller
-) -> None:
-    label = bought(buyer, product_code, destination={"provinceCode": "IF"})
-    destination = buyer.look_up(label.tracking_number).json()["destination"]
-    assert (destination["isPickupPoint"], destination["provinceCode"]) == (True, "")
-
-
 def test_a_label_to_a_pickup_point_goes_there_when_its_pdf_is_fetched_later_too(
     buyer: Caller, sandbox: Sandbox
 ) -> None:
@@ -185,15 +176,6 @@ def bought_ms(label: ShippingLabel) -> int:
 
 def untold(label: ShippingLabel) -> dict[str, Any]:
     return UNTOLD | {"carrierCode": "alpha", "createdAt": bought_ms(label)}
-
-
-def test_a_cancellation_that_the_carrier_refuses_leaves_the_parcel_as_it_was(buyer: Caller, sandbox: Sandbox) -> None:
-    label = bought(buyer)
-    before = buyer.look_up(label.tracking_number).json()
-    sandbox.arm("3", count=1, operation=CANCEL)
-    with pytest.raises(cancelling.CancelError):
-        cancelling.cancel(label)
-    assert buyer.look_up(label.tracking_number).json() == before
 
 
 def test_an_import_takes_the_labels_place_with_all_its_numbers_and_events(buyer: Caller) -> None:

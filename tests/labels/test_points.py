@@ -25,7 +25,7 @@ from tests.drills.pickup_points import run
 from tests.labels.conftest import Sandbox, assert_coded
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import order, post
-from tests.support.api import Caller, Nobody, Response, assert_error
+from tests.support.api import Caller, Response, assert_error
 from tests.support.cases import in_one_test
 from tests.support.paths import POINTS
 from tests.support.waiting import WAIT_TIMEOUT_S
@@ -225,10 +225,6 @@ def test_without_a_contract_with_the_product_it_is_the_orders_400(own: Caller, s
     refused = find(own, RELAIS).json()
     assert refused | {"timestamp": ""} == post(own, order("relais")).json() | {"timestamp": ""}
     assert refused["code"] == "ALPHA_PRODUCT_NOT_IN_CONTRACT"
-
-
-def test_no_token_is_a_401(nobody: Nobody) -> None:
-    assert_error(nobody.get(POINTS, query_params=RELAIS), 401)
 
 
 @pytest.mark.parametrize("carrier", CARRIERS)

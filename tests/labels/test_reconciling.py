@@ -227,14 +227,6 @@ def test_what_is_stored_and_not_recorded_so_is_counted_as_its_row_says(
 # --- Whose it is ---
 
 
-def test_the_oldest_is_taken_up_first(own: Caller, caplog: pytest.LogCaptureFixture) -> None:
-    aged = [LabelFactory(shop=own.shop, days_ago=days, state="received") for days in (2, 3, 1)]
-    caplog.set_level("INFO", "labels.reconciling")
-    assert reconcile() == {LabelState.GENERATED: 3}
-    taken = [record.label for record in caplog.records if record.message == "label reconciled"]  # type: ignore[attr-defined]  # its own
-    assert taken == [aged[1].id, aged[0].id, aged[2].id]
-
-
 def test_a_shop_waits_for_no_other_shops_backlog(
     own: Caller, other: Caller, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -277,13 +269,6 @@ def test_what_is_interrupted_is_found_along_an_index(own: Caller) -> None:
     plan = ShippingLabel.objects.interrupted().order_by("leased_until").values_list("id", flat=True).explain()
     assert "Index Scan using label_interrupted" in plan
     assert "Sort" not in plan
-
-
-def test_a_purchase_that_somebody_works_on_is_left_alone(buyer: Caller, sandbox: Sandbox) -> None:
-    interrupt(buyer, sandbox, "closemade")
-    as_if_killed()
-    assert reconcile() == {}
-    assert (row().state, sandbox.questions()) == (LabelState.PURCHASING, 0)
 
 
 def test_a_purchase_that_ends_late_leaves_the_lease_to_who_has_it_now(buyer: Caller, sandbox: Sandbox) -> None:

@@ -336,11 +336,6 @@ def test_a_label_of_a_shop_that_is_gone_is_named(buyer: Caller) -> None:
     assert recover() == ["1 receipts of a shop that is gone", "0 labels reconciled"]
 
 
-def test_what_is_bought_after_the_control_is_left(buyer: Caller) -> None:
-    buy_control(buyer)
-    assert recover() == ["0 labels reconciled"]
-
-
 def test_an_erased_customer_does_not_come_back_with_the_label(buyer: Caller) -> None:
     restore = moment()
     post(buyer, order(), key=KEY)

@@ -250,16 +250,6 @@ def test_all_threads_ask_a_bucket_by_one_client(settings: Settings, monkeypatch:
     assert client.meta.config.max_pool_connections == settings.SERVE_THREADS
 
 
-@pytest.mark.real_services
-def test_another_bucket_than_there_is_keeps_the_label_for_later(
-    bucket: Bucket, buyer: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    keep_in(settings, bucket.environment | {"LABELS_BUCKET": "another"}, monkeypatch)
-    assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
-    keep_in(settings, bucket.environment, monkeypatch)
-    assert fetch(post(buyer, order(), key="k").json()["labelUrl"]).is_pdf
-
-
 @pytest.mark.parametrize("is_tls", [False, True])
 def test_a_bucket_that_drips_ends_at_the_bound(
     is_tls: bool, buyer: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -12,11 +12,9 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from pytest_django.fixtures import Settings
 
 from labels.models import DepositSlip, LabelState, ShippingLabel
 from labels.pdfs import storage, storage_check
-from tests.labels.buckets import Bucket, keep_in
 from tests.labels.factories import PDF, LabelFactory
 from tests.labels.orders import order, post
 from tests.shops.commands import run_here
@@ -143,12 +141,6 @@ def test_what_is_bought_or_removed_meanwhile_is_no_difference(own: Caller, monke
     assert check() == ([], "")
 
 
-def test_an_interrupted_attempt_to_store_is_no_difference(own: Caller, folder: Path) -> None:
-    label = LabelFactory(shop=own.shop)
-    (folder / "partial" / f"{label.id}.pdf.a1b2c3d4").write_bytes(PDF)
-    assert check() == ([], "")
-
-
 def test_a_process_killed_while_it_stores_leaves_no_difference(
     own: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,11 +169,6 @@ MONTHS |= dict.fromkeys(("0001-01", "1969-12", "2024-12"), TOO_EARLY) | {"9999-1
 @in_one_test("since, problem", MONTHS.items())
 def test_a_bad_month_is_one_line(since: str, problem: str, db: None) -> None:
     assert check("--since", since) == ([], f"--since: {problem}")
-
-
-def test_a_storage_that_is_down_is_one_line(own: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep_in(settings, Bucket("http://127.0.0.1:9", "labels").environment, monkeypatch)
-    assert check() == ([], "the storage can't be reached (EndpointConnectionError)")
 
 
 @pytest.mark.any_database

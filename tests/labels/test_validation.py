@@ -271,9 +271,8 @@ def test_a_weight_at_the_limit_is_taken(product_code: str, weight: float, buyer:
     assert (response.status_code, response.json()["weight"]) == (201, weight)
 
 
-@pytest.mark.parametrize(("product_code", "count"), [("alpha-13", 255), (BETA, 255)])
-def test_an_order_id_at_the_limit_is_taken(product_code: str, count: int, buyer: Caller) -> None:
-    assert post(buyer, order(product_code, orderId="x" * count)).json()["orderId"] == "x" * count
+def test_an_order_id_at_the_limit_is_taken(buyer: Caller) -> None:
+    assert post(buyer, order(orderId="x" * 255)).json()["orderId"] == "x" * 255
 
 
 def test_a_pickup_point_where_none_is_needed_is_left_out(buyer: Caller, sandbox: Sandbox) -> None:
@@ -326,13 +325,12 @@ def test_a_value_of_another_type_is_refused_by_its_path(
     assert_refused(asker, sandbox, changed(order("relais"), path, value), f"{path}: {said}")
 
 
-@in_one_test("value, name", [([], "an array"), ("text", "a string"), (1, "an integer"), (True, "a boolean")])
+NO_OBJECTS = [(value, name) for value, name in EACH_TYPE if name != "an object"]
+
+
+@in_one_test("value, name", NO_OBJECTS)
 def test_a_body_that_is_no_object_is_refused(value: Any, name: str, asker: Caller, sandbox: Sandbox) -> None:
     assert_refused(asker, sandbox, value, f"The JSON as a whole must be an object, not {name}.")
-
-
-def test_a_body_that_is_null_is_refused(asker: Caller, sandbox: Sandbox) -> None:
-    assert_refused(asker, sandbox, b"null", "The JSON as a whole must be an object, not null.")
 
 
 def test_an_empty_object_lacks_all_that_is_required(asker: Caller, sandbox: Sandbox) -> None:

@@ -43,7 +43,7 @@ from tests.labels.factories import LabelFactory
 from tests.labels.gates import during
 from tests.labels.interruptions import CANCEL, WAIT_S, pass_time
 from tests.labels.orders import LINKED, RECIPIENT, order, post, weighing
-from tests.models.label_carriers import behind, make_one_more
+from tests.models.label_carriers import behind
 from tests.support.api import Caller
 from tests.support.audit import changes
 from tests.support.desk import FRENCH
@@ -101,13 +101,6 @@ def test_why_a_carrier_gave_no_pdf_is_said_in_the_readers_language(staff: Client
     with override("fr"):
         silent = said(CarrierUnavailable("alpha", "no connection"))
     assert silent == "Le transporteur est indisponible\u00a0: pas de connexion"
-
-
-def test_without_a_reservation_the_pdf_is_uploaded(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
-    label = bought_unknown(buyer, "alpha")
-    (number,) = numbers_of(sandbox, label)
-    assert "This field is required." in decide(staff, label, "adopt", number_1=number).text
-    assert "Adopted." in decide(staff, label, "adopt", number_1=number, pdf=upload(pdf_file())).text
 
 
 def test_a_parcel_that_is_cancelled_is_not_adopted(staff: Client, shop: Shop) -> None:
@@ -331,17 +324,6 @@ def test_a_form_from_before_parcels_were_left_out_adopts_no_more_than_are_left(
         with pytest.raises(decisions.DecisionError):
             decisions.adopt(label=label, tracking_numbers=typed, pdf=pdf_file())
     assert (row().tracking_numbers, len(row().weights_kg)) == (numbers[:2], 2)
-
-
-def test_a_parcel_that_alpha_made_beyond_an_order_without_an_answer_is_cancelled(
-    sandbox: Sandbox, staff: Client, buyer: Caller
-) -> None:
-    label = bought_unknown(buyer, "alpha")
-    make_one_more(sandbox, sandbox.made()[0])
-    number, further = numbers_of(sandbox, label)
-
-    decide(staff, label, "adopt", number_1=number, pdf=upload(pdf_file()))
-    assert (label.state, label.surplus_numbers) == ("label_generated", [further])
 
 
 def test_no_parcel_of_another_label_is_cancelled_whatever_alpha_finds(
