@@ -52,13 +52,6 @@ def test_a_file_is_imported_and_its_count_printed_alone(transactional_db: None, 
 
 
 @pytest.mark.any_database
-def test_standard_input_is_imported(transactional_db: None, own: Caller) -> None:
-    content = b"\n".join([line(id="é"), b"", line(id="P2")])
-    assert run_here("import_parcels", "own", "-", stdin=content) == (0, "2\n", "")
-    assert set(Parcel.objects.values_list("id", flat=True)) == {"é", "P2"}
-
-
-@pytest.mark.any_database
 @pytest.mark.parametrize("size", [(24, 80), (0, 0)], ids=["80 wide", "size unknown"])
 def test_a_terminal_shows_a_progress_bar(size: tuple[int, int], own: Caller) -> None:
     terminal, side = pty.openpty()
@@ -81,25 +74,23 @@ def read_terminal(shown: RawIOBase) -> bytes:
 
 
 @pytest.mark.any_database
-def test_bad_lines_are_listed_on_standard_error_and_nothing_is_imported(transactional_db: None, own: Caller) -> None:
+@pytest.mark.parametrize(
+    ("options", "code", "count", "last"),
+    [
+        ([], 1, 0, "CommandError: 23 bad lines: nothing was imported"),
+        (["--skip-invalid"], 0, 1, "23 bad lines left out"),
+    ],
+)
+def test_bad_lines_are_listed_on_standard_error_and_the_rest_is_imported_on_request(
+    options: list[str], code: int, count: int, last: str, transactional_db: None, own: Caller
+) -> None:
     content = (DATA / "bad_lines.ndjson").read_bytes() + line() + b"\n"
-    code, out, err = run_here("import_parcels", "own", "-", stdin=content)
-    assert code != 0
-    assert out == ""
+    ended, out, err = run_here("import_parcels", "own", "-", *options, stdin=content)
+    assert (ended, out) == (code, f"{count}\n" if count else "")
     lines = err.splitlines()
     assert [text.partition(":")[0] for text in lines[:-1]] == [f"line {number}" for number in range(1, 24)]
-    assert "23 bad lines" in lines[-1]
-    assert "Traceback" not in err
-    assert Parcel.objects.count() == 0
-
-
-@pytest.mark.any_database
-def test_with_skip_invalid_the_rest_is_imported_and_the_exit_code_is_0(transactional_db: None, own: Caller) -> None:
-    content = (DATA / "bad_lines.ndjson").read_bytes() + line() + b"\n"
-    code, out, err = run_here("import_parcels", "own", "-", "--skip-invalid", stdin=content)
-    assert (code, out) == (0, "1\n")
-    assert len(err.splitlines()) == 24
-    assert Parcel.objects.count() == 1
+    assert lines[-1] == last
+    assert Parcel.objects.count() == count
 
 
 @contextmanager
@@ -185,27 +176,26 @@ def test_a_file_with_nothing_in_it_imports_nothing(content: bytes, own: Caller, 
     assert call("own", content, tmp_path) == ("0\n", "")
 
 
-@pytest.mark.any_database
-def test_lines_are_numbered_as_in_an_editor(own: Caller, tmp_path: Path) -> None:
-    content = b"\n".join([b"", line(), b"", b"{}", line(), b"{}"])
-    out, err = call("own", content, tmp_path, skip_invalid=True)
-    assert out == "2\n"
-    assert [text.partition(":")[0] for text in err.splitlines()[:2]] == ["line 4", "line 6"]
+LONG = b'{"id": "' + b"x" * (3 * MAX_LINE_BYTES) + b'"}'
 
 
 @pytest.mark.any_database
-def test_a_byte_order_mark_inside_a_file_is_a_fault(own: Caller, tmp_path: Path) -> None:
-    out, err = call("own", b"\n".join([line(), MARK + line()]), tmp_path, skip_invalid=True)
-    assert out == "1\n"
-    assert err.startswith("line 2: ")
-
-
-@pytest.mark.any_database
-def test_a_line_that_is_too_long_is_one_bad_line(own: Caller, tmp_path: Path) -> None:
-    long = b'{"id": "' + b"x" * (3 * MAX_LINE_BYTES) + b'"}'
-    out, err = call("own", b"\n".join([line(), long, line(), long]), tmp_path, skip_invalid=True)
-    assert out == "2\n"
-    assert [text.partition(":")[0] for text in err.splitlines()[:2]] == ["line 2", "line 4"]
+@pytest.mark.parametrize(
+    ("lines", "bad", "why"),
+    [
+        ([b"", line(), b"", b"{}", line(), b"{}"], [4, 6], "id: is required."),
+        ([line(), MARK + line()], [2], "is not valid JSON"),
+        ([line(), LONG, line(), LONG], [2, 4], f"is longer than {MAX_LINE_BYTES} bytes."),
+    ],
+    ids=["blank lines count", "a byte order mark inside a file", "a line that is too long is one"],
+)
+def test_a_bad_line_is_named_by_its_number(
+    lines: list[bytes], bad: list[int], why: str, own: Caller, tmp_path: Path
+) -> None:
+    out, err = call("own", b"\n".join(lines), tmp_path, skip_invalid=True)
+    assert out == f"{len(list(filter(None, lines))) - len(bad)}\n"
+    for number, said in zip(bad, err.splitlines()[:-1], strict=True):
+        assert said.startswith(f"line {number}: {why}")
 
 
 @pytest.mark.any_database

@@ -30,12 +30,6 @@ def run(*arguments: str) -> str:
     return out.splitlines()[0]
 
 
-def test_parcels_are_kept_for_ever_unless_a_setting_says_otherwise(own: Caller) -> None:
-    parcel = parcel_of(9_000, own)
-    assert run() == "0 parcels (kept for ever)"
-    assert own.look_up(parcel["trackingId"]).json() == parcel
-
-
 @pytest.mark.parametrize("batch", [1, 2, 500])
 def test_old_parcels_go_with_their_numbers_and_younger_ones_stay(
     batch: int, own: Caller, other: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch
@@ -56,14 +50,6 @@ def test_old_parcels_go_with_their_numbers_and_younger_ones_stay(
         assert {caller.look_up(parcel["trackingId"]).status_code for parcel in old} == {404}
     assert own.look_up(young[0]["trackingId"]).json() == young[0]
     assert run() == "0 parcels"
-
-
-def test_a_removed_parcel_can_be_imported_again(own: Caller, settings: Settings) -> None:
-    settings.KEEP_PARCELS_DAYS = 30
-    parcel = parcel_of(31, own)
-    assert run() == "1 parcels"
-    again = parcel_of(31, own, id=parcel["id"], trackingId=parcel["trackingId"])
-    assert own.look_up(parcel["trackingId"]).json() == again
 
 
 def test_a_batch_is_one_short_transaction_of_a_few_statements(own: Caller, transactional_db: None) -> None:

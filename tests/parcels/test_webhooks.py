@@ -1,20 +1,16 @@
 """A shop's webhooks are told of its parcels: each status that becomes another, and nothing else."""
 
-from datetime import timedelta
 from typing import Any
 
 import orjson
 import pytest
-from django.utils import timezone
 
-from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from parcels.importing.reading import NothingImportedError, ParcelImport
 from parcels.models import Parcel
 from shops.webhooks.models import WebhookEndpoint, WebhookEvent
 from tests.support.api import Caller
 from tests.support.factories import ParcelLineFactory, ignore, import_lines, import_parcel
 from tests.support.sql import statements
-from tests.support.tracking import record
 
 AT = 1_790_000_000_000
 
@@ -58,18 +54,6 @@ def test_a_silent_import_and_one_that_is_rolled_back_tell_nothing(own: Caller) -
 def test_a_parcels_event_is_its_shops(own: Caller, other: Caller) -> None:
     import_parcel(other.shop)
     assert [each.shop for each in WebhookEvent.objects.all()] == [other.shop]
-
-
-def test_a_carriers_answer_that_changes_the_status_is_told_once(own: Caller) -> None:
-    at = round((timezone.now() - timedelta(hours=9)).timestamp() * 1000)
-    times = {"createdAt": at, "updatedAt": at, "lastStatusUpdatedAt": at}
-    imported = import_parcel(own.shop, id="P1", carrierCode="alpha", lastStatus="FULFILLED", events=[], **times)
-    moment = timezone.now() - timedelta(hours=1)
-    event = TrackingEvent(imported["trackingId"], "SC", moment, "Sorted", "PARIS", Status.IN_TRANSIT)
-    for _ in range(2):
-        answer = TrackingAnswer(imported["trackingId"], is_known=True, events=(event,))
-        record("P1", [answer], now=timezone.now())
-    assert statuses() == [(None, "FULFILLED"), ("FULFILLED", "IN_TRANSIT")]
 
 
 def test_an_endpoint_costs_a_batch_of_an_import_one_statement_at_most(own: Caller) -> None:

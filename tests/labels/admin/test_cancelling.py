@@ -15,7 +15,7 @@ from tests.labels.conftest import Sandbox, row
 from tests.labels.factories import LabelFactory
 from tests.labels.interruptions import CANCEL
 from tests.labels.orders import order, post, weighing
-from tests.support.api import Caller, logged_in
+from tests.support.api import Caller
 from tests.support.audit import changes, note
 from tests.support.desk import FRENCH, seen
 from tests.support.paths import PARCELS, SHIPMENTS
@@ -73,15 +73,6 @@ def test_what_the_carrier_refuses_to_cancel_stays(sandbox: Sandbox, staff: Clien
     sandbox.server.state.ledger.collected.add(("alpha", label.tracking_number))
     assert "Nothing was changed:" in decide(staff, label, "cancel").text
     assert (row().state, note()) == (LabelState.GENERATED, "Asked to cancel.")
-
-
-def test_without_the_permission_nothing_is_cancelled(own: Caller) -> None:
-    viewer = logged_in("view_shippinglabel")
-    label = LabelFactory(shop=own.shop, staff_notice="Look")
-    assert f"{LABELS}{label.id}/cancel/" not in page_of(viewer, label)
-    for view in ("cancel", "cancelled", "notice"):
-        assert viewer.post(f"{LABELS}{label.id}/{view}/", {"outcome": "cancelled"}).status_code == 403
-    assert (row().state, row().staff_notice) == (LabelState.GENERATED, "Look")
 
 
 def test_a_cancellation_that_did_not_succeed_is_listed_with_its_numbers(staff: Client, shop: Shop) -> None:

@@ -14,10 +14,10 @@ from parcels.tracking.events import milliseconds
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from shops.staff.pages import page_of as page_address
-from tests.labels.admin.pages import CONTRACTS, LABELS, NOON, decide, page_of
+from tests.labels.admin.pages import CONTRACTS, LABELS, NOON, page_of
 from tests.labels.factories import PDF, ContractFactory, LabelFactory
 from tests.labels.orders import RECIPIENT
-from tests.support.api import client, logged_in
+from tests.support.api import logged_in
 from tests.support.desk import FRENCH
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 
@@ -127,30 +127,6 @@ def test_a_label_cannot_be_made_changed_or_deleted_even_by_a_superuser(shop: Sho
     assert "/delete/" not in page
     label.refresh_from_db()
     assert (label.state, label.order_id) == ("unknown", "5400000001")
-
-
-def test_labels_are_for_those_who_may_see_them(shop: Shop) -> None:
-    label, contract = LabelFactory(shop=shop, state="unknown"), ContractFactory(shop=shop, carrier_code="beta")
-    paths = [LABELS, CONTRACTS, f"{CONTRACTS}{contract.id}/change/"]
-    paths += [f"{LABELS}{label.id}/{view}/" for view in ("change", "pdf", "adopt", "not-made", "history")]
-    other = logged_in("view_shop", "view_parcel")
-    for path in paths:
-        assert other.get(path).status_code == 403
-        assert client().get(path).headers["Location"].startswith("/admin/login/")
-    assert "Labels to decide" not in other.get("/admin/").text
-
-
-def test_who_may_only_look_cannot_decide(shop: Shop) -> None:
-    viewer = logged_in("view_shippinglabel")
-    label = LabelFactory(shop=shop, state="unknown")
-    page = page_of(viewer, label)
-    assert "/adopt/" not in page
-    assert "/not-made/" not in page
-    for decision in ("adopt", "not-made"):
-        assert viewer.get(f"{LABELS}{label.id}/{decision}/").status_code == 403
-        assert decide(viewer, label, decision, number_1="6A1111").status_code == 403
-    label.refresh_from_db()
-    assert label.state == "unknown"
 
 
 def test_no_value_of_a_label_or_a_contract_becomes_markup(staff: Client) -> None:

@@ -21,7 +21,7 @@ from shops.models import Shop
 from shops.personal_data import MASKED
 from shops.staff import days
 from shops.staff.audit.models import Action, AuditEntry
-from tests.labels.admin.pages import CONTRACTS, LABELS, TO_DECIDE, bought_unknown, decide
+from tests.labels.admin.pages import CONTRACTS, LABELS, TO_DECIDE, bought_unknown, decide, page_of
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.orders import RECIPIENT
@@ -210,11 +210,16 @@ def test_a_label_that_the_carrier_cannot_be_asked_about_stays_as_it_was(
     assert not AuditEntry.objects.filter(action=Action.CHANGED).exists()
 
 
-def test_only_those_who_decide_have_the_carrier_asked(shop: Shop) -> None:
-    label = unknown(shop)
+def test_who_may_only_look_decides_nothing_and_has_no_carrier_asked(shop: Shop) -> None:
     viewer = logged_in("view_shippinglabel")
-    assert viewer.post(f"{LABELS}{label.id}/ask/").status_code == 403
-    assert logged_in("view_shop", name="eve").get(TO_DECIDE).status_code == 403
     decider = logged_in("view_shippinglabel", "change_shippinglabel", name="bob")
-    assert decider.get(f"{LABELS}{label.id}/ask/")["Location"] == TO_DECIDE
+    for state, acts in (("unknown", ("ask", "adopt", "not-made")), ("label_generated", ("cancel", "cancelled"))):
+        label = LabelFactory(shop=shop, state=state, staff_notice="Look", carrier_code="alpha")
+        page, form = page_of(viewer, label), {"number_1": "6A1111", "outcome": "cancelled"}
+        for act in (*acts, "notice"):
+            assert f"{LABELS}{label.id}/{act}/" not in page
+            assert decide(viewer, label, act, **form).status_code == 403
+        assert (label.state, label.staff_notice) == (state, "Look")
+        assert decider.get(f"{LABELS}{label.id}/ask/")["Location"] == TO_DECIDE
+    assert "Labels to decide" not in logged_in("view_shop", name="eve").get("/admin/").text
     assert not AuditEntry.objects.filter(action=Action.CHANGED).exists()

@@ -82,27 +82,24 @@ def test_the_page_says_in_words_if_it_is_late(
     assert ("parcel-late" in page) == ("ate:" in words.replace("Not late", "") or "Delivered late" in words)
 
 
-@pytest.mark.parametrize(("status", "is_withdrawn"), [("DELIVERED", False), ("IN_TRANSIT", True)])
+@pytest.mark.parametrize(
+    ("status", "delivered", "is_withdrawn", "words"),
+    [
+        ("DELIVERED", None, False, "Delivered; when is not known."),
+        ("IN_TRANSIT", None, True, "Withdrawn with its label."),
+        ("RETURN_TO_SENDER", 2, False, ""),  # the shop names a delivery; the customer may have sent it back
+    ],
+)
 def test_what_no_figure_counts_as_past_its_promise_is_not_called_late(
-    staff: Client, shop: Shop, status: str, is_withdrawn: bool
+    staff: Client, shop: Shop, status: str, delivered: float | None, is_withdrawn: bool, words: str
 ) -> None:
-    parcel(shop, lastStatus=status, deliveryDate=None, estimatedDeliveryDateWindow=promise(ms(26)))
+    delivery_date = delivered and ms(delivered)
+    parcel(shop, lastStatus=status, deliveryDate=delivery_date, estimatedDeliveryDateWindow=promise(ms(26)))
     Parcel.objects.update(is_withdrawn=is_withdrawn)
-    page = page_of(staff, "P1")
-    assert ("Withdrawn with its label." if is_withdrawn else "Delivered; when is not known.") in page
-    for text in (page, staff.get(PARCELS).text):
-        assert ("Late" in text, "parcel-late" in text) == (False, False)
-
-
-def test_a_parcel_whose_shop_names_a_delivery_that_its_status_denies_is_not_called_late(
-    staff: Client, shop: Shop
-) -> None:
-    """No figure counts it, neither as delivered nor as past its promise: the customer may have sent it back."""
-    window = promise(ms(26))
-    parcel(shop, lastStatus="RETURN_TO_SENDER", deliveryDate=ms(2), estimatedDeliveryDateWindow=window)
     for timing in ("late", "overdue"):
         assert listed(staff, f"{PARCELS}?delivery={timing}") == 0
     page = page_of(staff, "P1")
+    assert words in page
     assert "Delivered late" not in page
     for text in (page, staff.get(PARCELS).text):
         assert ("Late" in text, "parcel-late" in text) == (False, False)

@@ -192,26 +192,6 @@ def test_a_late_answer_takes_nothing_away(own: Caller) -> None:
     assert parcel.estimated_delivery_date_window["exactDeliveryDay"] == ms(ago(-1))
 
 
-def test_a_withdrawn_parcel_comes_back_when_it_moves(own: Caller) -> None:
-    follow(own)
-    Parcel.objects.update(is_withdrawn=True)
-    assert told(answer(event(2, S.FULFILLED, "DC"))).is_withdrawn
-    assert not told(answer(event(1, S.IN_TRANSIT))).is_withdrawn
-
-
-def test_a_parcel_that_is_gone_is_no_error(own: Caller) -> None:
-    record("nothing", [answer(event(1, S.DELIVERED))], now=NOW)
-
-
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_several_numbers_make_one_story_whichever_answers_first(order: tuple[int, int], own: Caller) -> None:
-    follow(own, ["N1", "N2"])
-    answers = [answer(event(2, S.DELIVERED, "D")), answer(event(1, S.IN_TRANSIT, number="N2"))]
-    for n in order:
-        parcel = told(answers[n])
-    assert (parcel.last_status, parcel.last_status_updated_at) == ("IN_TRANSIT", ms(ago(1)))
-
-
 def test_erased_texts_stay_erased(own: Caller) -> None:
     follow(own)
     Parcel.objects.update(are_texts_erased=True)

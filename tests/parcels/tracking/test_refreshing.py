@@ -179,17 +179,6 @@ def test_each_number_is_asked_about_at_its_own_carrier(carriers: Carriers, shop:
     assert status(parcel) == "DELIVERED"
 
 
-def test_a_parcel_that_is_fetched_back_after_its_delivery_is_on_its_way_back(carriers: Carriers, shop: Shop) -> None:
-    parcel = follow(shop, "N1")
-    carriers.tell("N1", "TA", "D")
-    run()
-    assert status(parcel) == "DELIVERED"
-    carriers.tell("N1", "R")
-    make_due()
-    assert run() == {"known": 1}
-    assert status(parcel) == "RETURN_TO_SENDER"
-
-
 def test_a_shop_with_a_backlog_is_not_asked_about_before_another(
     carriers: Carriers, shop: Shop, other: Caller, settings: Settings
 ) -> None:
@@ -357,11 +346,6 @@ def test_credentials_that_no_key_opens_are_none_that_the_carrier_refuses(carrier
     assert run("beta") == {}
     assert (number_of(parcel).outcome, carriers.asked) == (Outcome.UNAVAILABLE, [])
     assert not CarrierContract.objects.get(shop=shop, carrier_code="beta").is_tracking_refused
-
-
-def test_alpha_needs_no_contract(carriers: Carriers) -> None:
-    follow(ShopFactory(), "N1")
-    assert run() == {"unknown": 1}
 
 
 def test_a_carrier_whose_url_is_removed_is_not_asked_and_not_late(
