@@ -1,11 +1,10 @@
 """A bought label as a parcel of its shop: made with it, withdrawn with its cancellation, erased with its addresses."""
 
 from collections.abc import Callable, Collection, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
@@ -14,6 +13,7 @@ from carriers.tracking import Status
 from labels.models import ShippingLabel
 from parcels.importing.numbers import GIVEN_OUT_AGAIN_MS, lock_imports, lock_shop, new_number, try_to_lock_imports
 from parcels.models import NumberState, Parcel, TrackingNumber
+from parcels.personal_data.retention import removed_before
 from parcels.tracking.events import milliseconds
 from parcels.tracking.schedule import schedule_next_check
 from parcels.tracking.steps import moved_numbers
@@ -84,8 +84,8 @@ def rows_of(label: ShippingLabel, numbers: Collection[str]) -> QuerySet[Tracking
 
 def is_removed(label: ShippingLabel) -> bool:
     """Return whether retention has removed the label's parcel, and with it what the carrier reported."""
-    days, own = settings.KEEP_PARCELS_DAYS, TrackingNumber.objects.for_shop(label.shop_id).filter(label=label.id)
-    is_old = days is not None and label.created_at < clock.now() - timedelta(days=days)
+    before, own = removed_before(), TrackingNumber.objects.for_shop(label.shop_id).filter(label=label.id)
+    is_old = before is not None and label.created_at < before
     return is_old and not own.filter(number__in=label.tracking_numbers).exists()
 
 

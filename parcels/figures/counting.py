@@ -6,7 +6,6 @@ from datetime import date, datetime, timedelta
 from itertools import chain
 from typing import Any, Final
 
-from django.conf import settings
 from django.db.models import Count, Max, Min, Q, Value
 from django.db.models.functions import Coalesce
 
@@ -16,6 +15,7 @@ from parcels.figures.models import DayFigure, ParcelFigure, Timing, TrackingFigu
 from parcels.figures.silence import is_silent
 from parcels.figures.timing import TIMING, timing_at
 from parcels.models import Parcel, TrackingNumber
+from parcels.personal_data.retention import removed_before
 from parcels.tracking.due import is_asked
 from parcels.tracking.events import milliseconds
 from shops.db import clock
@@ -53,8 +53,8 @@ def moved_days(days: list[date], last: datetime | None) -> list[date]:
     """
     today, last_day = days[-1], last and day_of(last)
     first = days[0] if last_day == today else min(last_day or today, (today - LOOK_BACK).replace(day=1))
-    if settings.KEEP_PARCELS_DAYS:  # of the day of this age some parcels are gone
-        first = max(first, next_day(day_of(clock.now() - timedelta(days=settings.KEEP_PARCELS_DAYS))))
+    if before := removed_before():  # of its day some parcels are gone
+        first = max(first, next_day(day_of(before)))
     return last_days(today, (today - first).days + 1)
 
 

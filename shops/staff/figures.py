@@ -1,4 +1,4 @@
-"""The times at which the staff's figures were last counted, and how old they may be."""
+"""The times at which the staff's figures were last counted, how old they may be, and what can't be counted again."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,12 +9,14 @@ from shops.db.fields import KeyField
 from shops.staff.days import STAFF_TIME_ZONE
 
 LABELS, PARCELS = "labels", "parcels"
+# What is older may be removed by its age, under the present setting or one before.
+REMOVED_PARCELS = "removed parcels"
 # `work` counts every few minutes: older ones tell that it does not run.
 STALE_AFTER = timedelta(minutes=15)
 
 
 class Recount(models.Model):
-    """The last count of one kind of figures."""
+    """The last count of one kind of figures, or the time before which one can't be made again."""
 
     name = KeyField(primary_key=True, max_length=32)
     counted_at = models.DateTimeField()
@@ -36,6 +38,13 @@ def counted_at(name: str) -> datetime | None:
 
 def note(name: str, moment: datetime) -> None:
     Recount.objects.update_or_create(name=name, defaults={"counted_at": moment, "time_zone": STAFF_TIME_ZONE.key})
+
+
+def note_latest(name: str, moment: datetime) -> None:
+    """Note a moment unless a later one is known."""
+    known = counted_at(name)
+    if known is None or known < moment:
+        note(name, moment)
 
 
 def replace(old: models.QuerySet[Any], new: list[Any]) -> None:

@@ -320,8 +320,9 @@ def test_a_label_whose_parcel_an_import_takes_while_the_carrier_is_asked_is_bein
     assert reconcile() == {LabelState.CANCELLED: 1}
 
 
+@pytest.mark.parametrize("later", [30, 400, None])
 def test_a_delivered_parcel_that_is_removed_by_its_age_is_not_cancelled_either(
-    buyer: Caller, settings: Settings
+    later: int | None, buyer: Caller, settings: Settings
 ) -> None:
     """design.md: delivered, taken in charge: cannot be cancelled, at either carrier. beta is not asked."""
     settings.KEEP_PARCELS_DAYS = 30
@@ -332,6 +333,7 @@ def test_a_delivered_parcel_that_is_removed_by_its_age_is_not_cancelled_either(
     pass_time(31 * 24 * 3600)
     Parcel.objects.update(created_at=ms_ago(31), updated_at=ms_ago(31))
     call_command("apply_retention")
+    settings.KEEP_PARCELS_DAYS = later
     problem = "its parcel was removed by its age, and may have been handed in"
     message = f"The label can't be cancelled: {problem}. It stays bought."
     assert_refused(cancel(buyer, label.id), 409, "LABEL_NOT_CANCELLABLE", message)

@@ -119,6 +119,21 @@ def test_a_day_keeps_its_figures_when_some_of_its_parcels_are_removed_by_their_a
     assert DayFigure.objects.get(delivered__gt=0).delivered == 2
 
 
+@pytest.mark.parametrize("later", [400, None])
+def test_a_day_keeps_its_figures_though_a_later_setting_would_have_kept_its_parcels(
+    later: int | None, shop: Shop, settings: Any
+) -> None:
+    at = ms_ago(12)
+    import_parcel(shop, createdAt=at, lastStatus="DELIVERED", lastStatusUpdatedAt=at, deliveryDate=at, updatedAt=at)
+    recount()
+    settings.KEEP_PARCELS_DAYS = 10
+    assert {kind.name: count for kind, count in apply_retention()}["parcels"] == 1
+    settings.KEEP_PARCELS_DAYS = later
+    list(apply_retention())
+    recount()
+    assert DayFigure.objects.get(delivered__gt=0).day == days.day_of(timezone.now() - timedelta(days=12))
+
+
 def followed(shop: Shop, *, created: float, event: float | None = None, **fields: Any) -> None:
     made = import_parcel(shop, createdAt=ms_ago(created), lastStatus="IN_TRANSIT", carrierCode="beta")
     now = timezone.now()
