@@ -49,12 +49,11 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
     @admin.action(description=gettext_lazy("Deliver again"), permissions=["replay"])
     def replay(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> None:
         chosen = list(queryset)
-        for delivery in chosen:
+        again = [delivery for delivery in chosen if not delivery.endpoint.revoked_at]
+        for delivery in again:
             self.log_change(request, delivery, "Delivered again.")
-        count = WebhookDelivery.objects.filter(id__in=[each.id for each in chosen]).replay()
-        text = gettext(
-            "{count} of {chosen} queued again, due at once; others are under way, or their endpoint is revoked."
-        )
+        count = WebhookDelivery.objects.filter(id__in=[each.id for each in again]).replay()
+        text = gettext("{count} of {chosen} queued again, due at once; the endpoint of any other is revoked.")
         level = messages.SUCCESS if count else messages.WARNING
         messages.add_message(request, level, text.format(count=count, chosen=len(chosen)))
 

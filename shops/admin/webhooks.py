@@ -170,7 +170,9 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
 
     @admin.action(description=gettext_lazy("Enable again"), permissions=["change"])
     def enable(self, request: HttpRequest, queryset: Any) -> None:
-        self.for_each(request, queryset.not_revoked(), endpoints.enable, gettext_noop("Enabled:"))
+        disabled = queryset.not_revoked().exclude(disabled_at=None)
+        none = gettext_noop("none, as none of them is disabled")
+        self.for_each(request, disabled, endpoints.enable, gettext_noop("Enabled:"), none)
 
     @asked(ROTATE, ROTATE.title)
     def rotate(self, request: HttpRequest, choice: Choice) -> HttpResponse:
@@ -197,12 +199,13 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
         chosen: Iterable[WebhookEndpoint],
         act: Callable[[WebhookEndpoint], Any],
         done: str,
+        none: str = gettext_noop("none, as they were revoked before"),
         **facts: Any,
     ) -> None:
         """Act on each endpoint, log it in English and say so in the reader's language."""
         for endpoint in chosen:
             self.log_change(request, endpoint, done.format(**facts).rstrip(":") + ".")  # nothing is done without it
             act(endpoint)
-        names = ", ".join(map(str, chosen)) or gettext("none, as they were revoked before")
+        names = ", ".join(map(str, chosen)) or gettext(none)
         text = gettext(done).format(**facts)
         messages.add_message(request, messages.SUCCESS if chosen else messages.WARNING, f"{text} {names}")

@@ -19,7 +19,7 @@ from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.shops.webhooks.receivers import Receiver, secret_of, tell_label
 from tests.support import desk
 from tests.support.api import logged_in, query_count
-from tests.support.audit import note
+from tests.support.audit import changes, note
 from tests.support.desk import FRENCH
 from tests.support.factories import ShopFactory
 from tests.support.threads import Threads
@@ -146,6 +146,9 @@ def test_a_disabled_endpoint_is_marked_and_enabled_again(staff: Client, endpoint
     act(staff, "enable", endpoint)
     endpoint.refresh_from_db()
     assert endpoint.state == "active"
+    assert note() == "Enabled."
+    assert "none of them is disabled" in act(staff, "enable", endpoint)  # a colleague's click
+    assert note() == "Enabled."
 
 
 def test_an_endpoint_is_revoked_after_a_question(staff: Client, endpoint: WebhookEndpoint) -> None:
@@ -227,6 +230,18 @@ def test_a_delivery_is_seen_with_its_answer_and_made_again(
     receiver.status = 200
     deliver_due()
     assert WebhookDelivery.objects.get().state == "delivered"
+
+
+def test_a_delivery_of_a_revoked_endpoint_is_not_made_again_nor_said_to_be(
+    staff: Client, endpoint: WebhookEndpoint
+) -> None:
+    revoked, _ = endpoints.create(shop=endpoint.shop, url=endpoint.url)
+    tell_label(endpoint.shop_id)
+    endpoints.revoke(revoked)
+    page = act(staff, "replay", *WebhookDelivery.objects.all())
+    assert "1 of 2 queued again, due at once; the endpoint of any other is revoked." in page
+    again = WebhookDelivery.objects.get(state="queued")
+    assert (changes()[0].object_id, note()) == (str(again.pk), "Delivered again.")
 
 
 @pytest.mark.parametrize("field", ["event_id", "subject", "endpoint_id"])
