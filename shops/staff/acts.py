@@ -1,12 +1,13 @@
 """Pages of an admin, and what is done to a row, or to those chosen of a list, once it is confirmed."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, ClassVar, Final, NamedTuple
 
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
@@ -152,11 +153,19 @@ class ActingAdmin(ConcealingAdmin[Row]):
             gone = gettext("Nothing was done: what was chosen is no longer in this list.")
             messages.warning(request, question.none.format(reason="; ".join(left_out)) if left_out else gone)
             return None
+        if changed := self.gone(request, rows):
+            left_out[gettext("no longer in this list")] = changed
         is_sent = "is_confirmed" in request.POST
         form = question.form(request.POST if is_sent else None) if question.form else None
         choice = Choice(concerned, dict(left_out), form)
         is_answered = form.is_valid() if form else is_sent or not (left_out or question.is_always_asked)
         return choice if is_answered else self.ask(request, question, choice, action)
+
+    def gone(self, request: HttpRequest, rows: Iterable[Any]) -> list[Any]:
+        """Return the chosen rows that are not among those found: they have changed since the list was read."""
+        chosen = set() if request.POST.get("select_across") == "1" else {*request.POST.getlist(ACTION_CHECKBOX_NAME)}
+        missing = chosen - {str(row.pk) for row in rows}
+        return list(self.get_queryset(request).filter(pk__in=missing)) if missing else []
 
     def ask(self, request: HttpRequest, question: Question, choice: Choice, action: str) -> HttpResponse:
         ready, left_out = len(choice.concerned), sum(map(len, choice.left_out.values()))

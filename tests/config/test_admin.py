@@ -147,7 +147,7 @@ def test_a_list_is_narrowed_and_sorted_by_what_it_offers_and_by_nothing_else(
 def test_a_question_about_as_many_rows_as_may_be_chosen_is_answered(
     root: Client, path: str, action: str, fields_of_each: tuple[str, ...], count: int
 ) -> None:
-    answered = {"csrfmiddlewaretoken": "x", "action": action, "is_confirmed": "yes"}
+    answered: dict[str, Any] = {"csrfmiddlewaretoken": "x", "action": action, "is_confirmed": "yes"}
     answered |= {name: [f"{number:064}" for number in range(count)] for name in fields_of_each}
     page = root.post(f"/admin/{path}/", answered, follow=True)
     assert "what was chosen is no longer in this list" in page.text

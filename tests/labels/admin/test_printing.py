@@ -75,6 +75,17 @@ def test_a_label_without_a_pdf_is_named_and_left_out_only_when_confirmed(packer:
     assert len(drawings(confirmed)) == 1
 
 
+def test_a_label_that_has_left_the_filtered_list_is_named_too(packer: Client, shop: Shop) -> None:
+    printed, cancelled = label(shop, "printed"), label(shop, "cancelled")
+    ShippingLabel.objects.filter(id=cancelled.id).update(state="cancelled")  # by a colleague, since the list was read
+    selected = {"action": "print_selected", "_selected_action": [printed.id, cancelled.id]}
+    asked = packer.post(f"{LABELS}?state=label_generated", selected).text
+    assert "1 of 2 selected labels can&#x27;t be printed" in asked
+    assert "Left out: no longer in this list" in asked
+    assert f"/{cancelled.id}/change/" in asked
+    assert len(drawings(packer.post(f"{LABELS}?state=label_generated", selected | {"is_confirmed": "yes"}))) == 1
+
+
 @pytest.mark.parametrize("state", ["cancelled", "cancelling", "cancel_unknown"])
 def test_a_label_that_must_not_be_used_is_printed_in_no_stack(packer: Client, shop: Shop, state: str) -> None:
     """design.md: a cancelled label is a 404 for the shop; in a stack for packing it would go out on a parcel."""
