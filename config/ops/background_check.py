@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Generic, TypeVar
@@ -37,8 +38,10 @@ class Check(Generic[T]):
                 self._last = Future()
                 self._runs.put(self._last)
             if self._thread is None:  # not earlier: a thread does not survive the fork of workers
-                self._thread = Thread(target=self._work, name="check", daemon=True)
-                self._thread.start()
+                thread = Thread(target=self._work, name="check", daemon=True)
+                with suppress(RuntimeError):  # the system has no thread to give now: the next call asks again
+                    thread.start()
+                    self._thread = thread
             return self._last
 
     def _work(self) -> None:

@@ -37,12 +37,13 @@ class LineWriter:
 
     def put(self, line: str) -> None:
         """Have a line written, if there is room; never wait."""
-        if self._thread is None:
-            self._start()
         if self._lines.qsize() < self._max_lines:
             self._lines.put(f"{line}\n".encode(errors="backslashreplace"))
         else:
             count_dropped(NO_ROOM)
+        if self._thread is None:
+            with suppress(RuntimeError):  # the system has no thread to give now: the next line asks again
+                self._start()
 
     def flush(self, timeout_s: float = FLUSH_TIMEOUT_S) -> None:
         """Wait until all lines so far are written, or the time is over."""
@@ -54,8 +55,9 @@ class LineWriter:
     def _start(self) -> None:
         with self._lock:
             if self._thread is None:
-                self._thread = Thread(target=self._work, name="log", daemon=True)
-                self._thread.start()
+                thread = Thread(target=self._work, name="log", daemon=True)
+                thread.start()
+                self._thread = thread
                 Finalize(None, self.flush, exitpriority=0)  # in processes of multiprocessing, too, unlike atexit
 
     def _work(self) -> None:

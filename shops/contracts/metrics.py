@@ -45,7 +45,10 @@ def connection_released_after(seconds: float) -> Iterator[None]:
     held = connection.connection if connection.vendor == "postgresql" else None
     release = threading.Timer(seconds, held.close) if held else None
     if release:
-        release.start()
+        try:
+            release.start()
+        except RuntimeError:  # the system has no thread to give now: the call goes on
+            release = None
     try:
         yield
     finally:

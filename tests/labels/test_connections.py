@@ -1,8 +1,10 @@
 """No database connection is held during a long call to a carrier: one that hangs must not keep it from look-ups."""
 
+import threading
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.db import connection
@@ -101,3 +103,10 @@ def test_a_purchase_replaces_one_that_the_server_has_ended(buyer: Caller) -> Non
     connection.health_check_done = False  # type: ignore[attr-defined]  # as at the end of a request
     assert post(buyer, order(), key="2").status_code == 201
     assert server_process() != ended
+
+
+def test_a_purchase_goes_on_where_there_is_no_thread_to_release_it(
+    buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threading.Timer, "start", Mock(side_effect=RuntimeError("can't start new thread")))
+    assert post(buyer, order(), key="k").status_code == 201

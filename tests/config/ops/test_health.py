@@ -161,6 +161,14 @@ def test_a_hanging_check_delays_no_probe_and_is_not_started_twice(
     release.set()
 
 
+def test_a_check_for_which_there_was_no_thread_is_made_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = Check(lambda: "ok", fresh_s=600)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", Mock(side_effect=RuntimeError("can't start new thread")))
+        assert not check.start().done()
+    assert check.start().result(WAIT_TIMEOUT_S) == "ok"
+
+
 def test_a_flood_of_probes_is_one_check(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "FRESH_S", 60.0)
     monkeypatch.setattr(health, "has_pending_migrations", asked := Mock(return_value=False))

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from threading import Thread
+from unittest.mock import Mock
 
 import pytest
 
@@ -88,6 +90,18 @@ def test_after_a_disk_that_was_full_the_next_line_begins_a_line(
         lines.flush(WAIT_TIMEOUT_S)
     assert os.read(pipe[0], PAGE).splitlines() == [b"lo", b"first", b"second"]
     assert dropped(NOT_WRITTEN) == before + 1
+
+
+def test_a_line_for_which_there_is_no_thread_breaks_nothing_and_is_written_later(
+    pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = LineWriter(pipe[1])
+    with monkeypatch.context() as patch:
+        patch.setattr(Thread, "start", Mock(side_effect=RuntimeError("can't start new thread")))
+        lines.put("first")
+    lines.put("second")
+    lines.flush(WAIT_TIMEOUT_S)
+    assert os.read(pipe[0], PAGE).splitlines() == [b"first", b"second"]
 
 
 FORKS = """
