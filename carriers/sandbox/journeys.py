@@ -13,7 +13,6 @@ REAL_TIME = 1.0
 # 20 minutes of journey a second: a parcel is handed in after 18 s and delivered after two minutes.
 DEFAULT_PACE = 1200.0
 PACE_NAME = "SANDBOX_PACE"
-PACE_HELP = f"seconds of journey that a parcel travels in a second; default {PACE_NAME}, else {DEFAULT_PACE:g}"
 HOME, RELAY, PARTNER, UNSENT = "home", "relay", "partner", "unsent"
 
 # Other words may stand before it.

@@ -1,6 +1,7 @@
 """The sandbox's HTTP server: sockets, threads and connections."""
 
 import logging
+import signal
 import socket
 import socketserver
 import sys
@@ -34,38 +35,40 @@ class SandboxServer:
     def __init__(self, host: str = "127.0.0.1", port: int = 0, pace: float = REAL_TIME) -> None:
         self.state = State(Ledger(pace))
         self._listener = _Listener((host, port), self.state)
-        self._thread: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._listener.serve_forever, args=(0.05,), daemon=True)
         self.url = self._listener.url
         self.control_url = f"{self.url}/control"
         self.urls = routes.urls(self.url)  # by the settings that take them
 
     def __enter__(self) -> Self:
-        self.start()
+        self._thread.start()
         return self
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def start(self) -> None:
-        self._thread = threading.Thread(target=self._listener.serve_forever, args=(0.05,), daemon=True)
-        self._thread.start()
-
-    def serve_forever(self) -> None:
-        """Serve until `state.closing` is set, from another thread or a signal handler."""
-        self.start()
-        # Polled, not `closing.wait()`: a signal handler that sets the event would need the lock that the wait holds,
-        # and a signal just before the wait begins would not interrupt it.
-        while not self.state.closing.is_set():
-            time.sleep(WAKE_INTERVAL_S)
-
     def close(self) -> None:
         """Stop serving and break off open requests, hung ones too."""
         self.state.close()
-        if self._thread is not None:
+        if self._thread.is_alive():
             self._listener.shutdown()
             self._thread.join()
         self._listener.server_close()
         self._listener.disconnect()
+
+
+def serve(host: str, port: int, pace: float) -> None:
+    """Print the URLs on standard error and serve until SIGINT or SIGTERM, in the main thread."""
+    with SandboxServer(host, port, pace) as server:
+        for signum in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(signum, lambda *_: server.state.closing.set())
+        names = [(row["name"], row["path"]) for row in routes.SERVICES] + [("ledger", "/ledger"), ("help", "/")]
+        sys.stderr.writelines(f"{name:<15} {server.url}{path}\n" for name, path in names)
+        sys.stderr.flush()
+        # Polled, not `closing.wait()`: a signal handler that sets the event would need the lock that the wait holds,
+        # and a signal just before the wait begins would not interrupt it.
+        while not server.state.closing.is_set():
+            time.sleep(WAKE_INTERVAL_S)
 
 
 class _Listener(ThreadingHTTPServer):

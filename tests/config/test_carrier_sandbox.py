@@ -19,8 +19,16 @@ from tests.support.programs import ended
 TIMEOUT_S = 60
 
 
-def test_it_serves_both_carriers_until_a_signal() -> None:
-    arguments = [sys.executable, "-W", "error", "manage.py", "carrier_sandbox", "--port", "0"]
+@pytest.mark.parametrize(
+    ("program", "signum"),
+    [
+        (["manage.py", "carrier_sandbox"], signal.SIGINT),
+        (["manage.py", "carrier_sandbox"], signal.SIGTERM),
+        (["-m", "carriers.sandbox"], signal.SIGTERM),
+    ],
+)
+def test_it_serves_both_carriers_until_a_signal(program: list[str], signum: signal.Signals) -> None:
+    arguments = [sys.executable, "-W", "error", *program, "--port", "0"]
     process = subprocess.Popen(
         arguments, cwd=ROOT, env=os.environ | {"DEBUG": "1"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -29,9 +37,9 @@ def test_it_serves_both_carriers_until_a_signal() -> None:
         urls = [re.findall(r"http://127\.0\.0\.1:\d+\S*", process.stderr.readline())[0] for _ in URL_PATHS]
         assert [urlsplit(url).path for url in urls] == URL_PATHS
         assert requests.get(urls[URL_PATHS.index("/ledger")], timeout=TIMEOUT_S).json() == []
-        process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=TIMEOUT_S)
-    assert (process.returncode, out) == (0, "")
+        process.send_signal(signum)
+        out, err = process.communicate(timeout=TIMEOUT_S)
+    assert (process.returncode, out, "Traceback" in err) == (0, "", False)
 
 
 def test_a_port_in_use_is_one_clear_line() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from carriers.sandbox.journeys import PACE_NAME, pace_of
 from shops.management import base
 
 
@@ -15,7 +16,7 @@ class Command(base.Command):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8100)
-        parser.add_argument("--pace", default=os.environ.get("SANDBOX_PACE", ""), help="journey's seconds a second")
+        parser.add_argument("--pace", default=os.environ.get(PACE_NAME, ""), help="journey's seconds a second")
 
     def handle(self, *args: Any, **options: Any) -> None:
         host, port = options["host"], options["port"]
@@ -23,14 +24,14 @@ class Command(base.Command):
             raise CommandError("--host: needs a host name or an address")
         try:
             # Labels are drawn with reportlab, which only the demo's requirements install.
-            sandbox = importlib.import_module("carriers.sandbox.__main__")
+            sandbox = importlib.import_module("carriers.sandbox.server")
         except ModuleNotFoundError as error:
             raise CommandError(f"the sandbox needs {error.name}, which requirements-demo.txt installs") from None
         try:
-            pace = sandbox.pace_of(options["pace"])
+            pace = pace_of(options["pace"])
         except ValueError:
             raise CommandError(f"--pace {options['pace']!r} is not a number above 0") from None
         try:
-            sandbox.serve(host, port, pace=pace)
+            sandbox.serve(host, port, pace)
         except (OSError, OverflowError, UnicodeError) as error:
             raise CommandError(f"--host {host!r} --port {port} can't be used: {error}") from None

@@ -1,15 +1,10 @@
 """The server: its page, limits, concurrency, logs and shutdown."""
 
 import logging
-import re
-import signal
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 import requests
@@ -22,7 +17,6 @@ from tests.carriers.sandbox.alpha.orders import alpha_buy
 from tests.carriers.sandbox.beta.orders import beta_buy
 from tests.carriers.sandbox.control import TIMEOUT_S, URL_PATHS, arm, get, ledger, post
 from tests.carriers.sandbox.raw import connect
-from tests.support.programs import ended
 
 BETA_PATH = "/beta/2.0/generateLabel"
 # Settings, endpoints and magic values.
@@ -114,20 +108,6 @@ def test_log_lines_hold_no_address_and_no_secret(sandbox: SandboxServer, caplog:
     lines = [record.getMessage() for record in caplog.records if record.name == "carriers.sandbox"]
     assert "POST /alpha/shipping 200 whole" in lines
     assert not [line for line in lines if canary in line]
-
-
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
-def test_the_command_prints_its_urls_and_ends_on_a_signal(signum: signal.Signals) -> None:
-    command = [sys.executable, "-m", "carriers.sandbox", "--port", "0"]
-    with ended(subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)) as process:
-        assert process.stderr is not None
-        lines = [process.stderr.readline() for _ in URL_PATHS]
-        urls = [re.findall(r"http://\S+", line)[0] for line in lines]
-        ledger = get(urls[URL_PATHS.index("/ledger")])
-        process.send_signal(signum)
-        out, err = process.communicate(timeout=TIMEOUT_S)
-    assert [urlsplit(url).path for url in urls] == URL_PATHS
-    assert (process.returncode, out, err, ledger) == (0, "", "", [])
 
 
 # The directory of pickup points
