@@ -1,6 +1,5 @@
 """alpha's relays: looked up before the purchase, and the label sent to the relay's own address."""
 
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -9,13 +8,12 @@ from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejecte
 from carriers.products import PRODUCTS
 from carriers.sandbox.data import ALPHA_3
 from carriers.sandbox.server import SandboxServer
-from carriers.shipment import PurchasedLabel
 from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import ledger
-from tests.carriers.support.points import alpha_closed, alpha_point
+from tests.carriers.support.points import Services, alpha_closed, alpha_point
 from tests.carriers.support.sandbox import POINT_CODES, order
-from tests.carriers.support.servers import LABEL, LoopbackServer, always, answer_file, asked, body_of, http
-from tests.carriers.support.shipments import ALPHA_CONTRACT, CREDENTIALS, client, shipment
+from tests.carriers.support.servers import LoopbackServer, answer_file, asked, body_of, http
+from tests.carriers.support.shipments import ALPHA_CONTRACT, CREDENTIALS
 from tests.support.cases import in_one_test
 
 ALPHA = CREDENTIALS["alpha"]
@@ -40,27 +38,6 @@ def sent(server: LoopbackServer, structure: str) -> dict[str, str]:
     return fields(element)
 
 
-class Carriers:
-    """A shipping and a point service with scripted answers, and a client of both."""
-
-    def __init__(self, serve: Serve, *points: bytes) -> None:
-        self.shipping = serve(always(LABEL["alpha"]))
-        self.points = serve(always(*points))
-        self.client = client("alpha", self.shipping.url, points_url=self.points.url)
-
-    def buy(self, code: str = "relais", **changes: Any) -> PurchasedLabel:
-        return self.client.create_label(shipment(code, **changes), ALPHA)
-
-    def refuse(self, error: type[CarrierError], code: str = "relais", **changes: Any) -> CarrierError:
-        """Return the error of an order, which has bought nothing."""
-        with pytest.raises(error) as caught:
-            self.buy(code, **changes)
-        assert type(caught.value) is error
-        assert caught.value.is_nothing_made
-        assert self.shipping.connections == 0
-        return caught.value
-
-
 def refused(code: int, *, abroad: bool = False) -> bytes:
     name = LOOK_UP_ABROAD if abroad else LOOK_UP
     result = f"<return><errorCode>{code}</errorCode><errorMessage>text</errorMessage></return>"
@@ -69,10 +46,10 @@ def refused(code: int, *, abroad: bool = False) -> bytes:
 
 
 def test_a_relay_is_looked_up_and_its_own_address_sent_with_the_customers_name(serve: Serve) -> None:
-    carriers = Carriers(serve, http(answer_file("alpha_point.xml")))
-    carriers.buy()
-    assert asked(carriers.points) == (NAMESPACE + LOOK_UP, [*ALPHA_CONTRACT, ("identifiant", "1234A")])
-    assert sent(carriers.shipping, "recipientValue") == {
+    services = Services(serve, "alpha", [http(answer_file("alpha_point.xml"))])
+    services.buy()
+    assert asked(services.points) == (NAMESPACE + LOOK_UP, [*ALPHA_CONTRACT, ("identifiant", "1234A")])
+    assert sent(services.labels, "recipientValue") == {
         "recipientAdress1": "12 rue de l Etoile",
         "recipientAdress2": "Angle de la place",
         "recipientCity": "Toulouse",
@@ -87,7 +64,7 @@ def test_a_relay_is_looked_up_and_its_own_address_sent_with_the_customers_name(s
         "recipientType": "2",
         "recipientZipCode": "31000",
     }
-    assert sent(carriers.shipping, "refValue") == {
+    assert sent(services.labels, "refValue") == {
         "recipientRef": "1234A",
         "shipperRef": "01JQ5ZK3M9X7ABC",
         "idRelais": "1234A",
@@ -96,14 +73,14 @@ def test_a_relay_is_looked_up_and_its_own_address_sent_with_the_customers_name(s
 
 def test_a_relay_overseas_is_asked_for_and_answered_by_alpha_3(serve: Serve) -> None:
     point = alpha_point(abroad="REU", identifiant="9741R", codePostal="97400")
-    carriers = Carriers(serve, http(point))
-    carriers.buy(RELAY_ABROAD, recipient={"country_code": "RE"}, pickup_point_code="9741R")
+    services = Services(serve, "alpha", [http(point)])
+    services.buy(RELAY_ABROAD, recipient={"country_code": "RE"}, pickup_point_code="9741R")
     place = [("identifiant", "9741R"), ("countryCode", "REU"), ("language", "FR"), ("version", "2.0")]
-    assert asked(carriers.points) == (NAMESPACE + LOOK_UP_ABROAD, [*ALPHA_CONTRACT, *place])
-    recipient = sent(carriers.shipping, "recipientValue")
+    assert asked(services.points) == (NAMESPACE + LOOK_UP_ABROAD, [*ALPHA_CONTRACT, *place])
+    recipient = sent(services.labels, "recipientValue")
     assert (recipient["recipientCountry"], recipient["recipientZipCode"]) == ("RE", "97400")
     assert recipient["recipientPhone"] == recipient["recipientMobilePhone"] == "+33699001122"
-    assert sent(carriers.shipping, "skybillValue")["productCode"] == "4P"
+    assert sent(services.labels, "skybillValue")["productCode"] == "4P"
 
 
 @pytest.mark.parametrize(
@@ -111,18 +88,18 @@ def test_a_relay_overseas_is_asked_for_and_answered_by_alpha_3(serve: Serve) -> 
     [("BE", "BEL"), ("BE", "be"), ("BE", ""), ("BE", "00"), ("RE", "RE"), ("YT", "MYT"), ("MF", "MAF")],
 )
 def test_the_country_of_the_label_is_alpha_2(serve: Serve, asked: str, answered: str) -> None:
-    carriers = Carriers(serve, http(alpha_point(abroad=asked, codePays=answered)))
-    carriers.buy(RELAY_ABROAD, recipient={"country_code": asked})
-    recipient = sent(carriers.shipping, "recipientValue")
+    services = Services(serve, "alpha", [http(alpha_point(abroad=asked, codePays=answered))])
+    services.buy(RELAY_ABROAD, recipient={"country_code": asked})
+    recipient = sent(services.labels, "recipientValue")
     assert recipient["recipientCountry"] == asked
     assert (" " in recipient["recipientPhone"]) == (asked == "BE")  # a space after the country's number in Europe alone
 
 
 @pytest.mark.parametrize("country_code", ALPHA_3)
 def test_the_point_service_has_overseas_territories_by_alpha_3(serve: Serve, country_code: str) -> None:
-    carriers = Carriers(serve, http(alpha_point(abroad=country_code)))
-    carriers.buy(RELAY_ABROAD, recipient={"country_code": country_code})
-    assert fields(operation(carriers.points))["countryCode"] == ALPHA_3[country_code]
+    services = Services(serve, "alpha", [http(alpha_point(abroad=country_code))])
+    services.buy(RELAY_ABROAD, recipient={"country_code": country_code})
+    assert fields(operation(services.points))["countryCode"] == ALPHA_3[country_code]
 
 
 @pytest.mark.parametrize(
@@ -137,12 +114,12 @@ def test_the_point_service_has_overseas_territories_by_alpha_3(serve: Serve, cou
 def test_a_code_is_looked_up_as_the_order_has_it_then_in_capitals(
     serve: Serve, answers: list[bytes], asked: list[str], bought: str
 ) -> None:
-    carriers = Carriers(serve, *answers)
-    carriers.buy(pickup_point_code=asked[0])
+    services = Services(serve, "alpha", answers)
+    services.buy(pickup_point_code=asked[0])
     sent_codes = [
-        fields(operation(carriers.points, rank))["identifiant"] for rank in range(len(carriers.points.requests))
+        fields(operation(services.points, rank))["identifiant"] for rank in range(len(services.points.requests))
     ]
-    assert (sent_codes, sent(carriers.shipping, "refValue")["idRelais"]) == (asked, bought)
+    assert (sent_codes, sent(services.labels, "refValue")["idRelais"]) == (asked, bought)
 
 
 @in_one_test(
@@ -160,12 +137,12 @@ def test_a_code_is_looked_up_as_the_order_has_it_then_in_capitals(
 def test_every_code_of_a_look_up_has_its_class(
     serve: Serve, code: int, error: type[CarrierError], is_failing: bool, abroad: bool
 ) -> None:
-    carriers = Carriers(serve, refused(code, abroad=abroad))
-    failure = carriers.refuse(error, RELAY_ABROAD if abroad else "relais")
+    services = Services(serve, "alpha", [refused(code, abroad=abroad)])
+    failure = services.refuse(error, RELAY_ABROAD if abroad else "relais")
     assert failure.carrier_code == str(code)
     assert failure.is_carrier_failing == is_failing
     assert failure.field == ("pickupPointCode" if error in (PickupPointRejected, RequestRejected) else "")
-    assert len(carriers.points.requests) == 1
+    assert len(services.points.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -180,7 +157,7 @@ def test_every_code_of_a_look_up_has_its_class(
     ],
 )
 def test_a_relay_that_cannot_take_the_parcel_is_refused(serve: Serve, changes: dict[str, str], problem: str) -> None:
-    failure = Carriers(serve, http(alpha_point(**changes))).refuse(PickupPointRejected)
+    failure = Services(serve, "alpha", [http(alpha_point(**changes))]).refuse(PickupPointRejected)
     assert failure.field == "pickupPointCode"
     assert problem in str(failure)
     assert failure.code == "ALPHA_PICKUP_POINT_REJECTED"
@@ -188,9 +165,9 @@ def test_a_relay_that_cannot_take_the_parcel_is_refused(serve: Serve, changes: d
 
 @pytest.mark.parametrize("changes", [{"poidsMaxi": "20000"}, {"poidsMaxi": "0"}, {"poidsMaxi": None}, {"actif": None}])
 def test_a_relay_without_a_readable_limit_takes_the_parcel(serve: Serve, changes: dict[str, str]) -> None:
-    carriers = Carriers(serve, http(alpha_point(**changes)))
-    carriers.buy()
-    assert len(carriers.shipping.requests) == 1
+    services = Services(serve, "alpha", [http(alpha_point(**changes))])
+    services.buy()
+    assert len(services.labels.requests) == 1
 
 
 @pytest.mark.usefixtures("monday")
@@ -213,11 +190,11 @@ def test_a_relay_without_a_readable_limit_takes_the_parcel(serve: Serve, changes
     ],
 )
 def test_a_relay_is_closed_on_the_days_of_its_holidays(serve: Serve, first: str, last: str, is_closed: bool) -> None:
-    carriers = Carriers(serve, http(alpha_closed(first, last)))
+    services = Services(serve, "alpha", [http(alpha_closed(first, last))])
     if is_closed:
-        assert "is closed" in str(carriers.refuse(PickupPointRejected))
+        assert "is closed" in str(services.refuse(PickupPointRejected))
     else:
-        carriers.buy()
+        services.buy()
 
 
 @pytest.mark.parametrize(
@@ -232,13 +209,13 @@ def test_a_relay_is_closed_on_the_days_of_its_holidays(serve: Serve, first: str,
     ],
 )
 def test_a_point_service_that_fails_has_bought_nothing(serve: Serve, answer: bytes) -> None:
-    Carriers(serve, answer).refuse(CarrierUnavailable)
+    Services(serve, "alpha", [answer]).refuse(CarrierUnavailable)
 
 
 @pytest.mark.parametrize("nothing", [b"", b"<listePointRelais/>"])
 def test_an_answer_without_a_point_knows_none(serve: Serve, nothing: bytes) -> None:
     empty = http(alpha_point().replace(b"listePointRelais>", b"other>").replace(b"<other>", nothing + b"<other>"))
-    assert Carriers(serve, empty).refuse(PickupPointRejected).field == "pickupPointCode"
+    assert Services(serve, "alpha", [empty]).refuse(PickupPointRejected).field == "pickupPointCode"
 
 
 @pytest.mark.parametrize("country", POINT_CODES["alpha"])

@@ -8,7 +8,8 @@ from carriers.errors import CredentialsRejected
 from carriers.shipment import Credentials
 from carriers.trials import SAMPLE_SENDER, Terms, Verdict
 from tests.carriers.conftest import Clients, Serve
-from tests.carriers.support.beta import Services, bodies, fields_of, labels
+from tests.carriers.support.beta import bodies, fields_of, labels
+from tests.carriers.support.points import Services
 from tests.carriers.support.sandbox import order
 from tests.carriers.support.shipments import shipment
 from tests.carriers.test_deposit_slips import NUMBERS, slip
@@ -26,7 +27,7 @@ CHILD_BY_KEY = Credentials("804736", api_key="CHILD-key", parent_account_number=
     [(OLD, None), (NEW, "804735"), (CHILD, "CHILD5"), (CHILD_BY_KEY, "804736"), (Credentials(api_key="k-1"), None)],
 )
 def test_every_call_says_the_accounts_own_number(serve: Serve, credentials: Credentials, number: str | None) -> None:
-    services = Services(serve, labels_=[*labels(2), slip()])
+    services = Services(serve, "beta", bought=[*labels(2), slip()])
     for _ in range(2):
         services.client.create_label(shipment(FRANCE), credentials)
     services.client.deposit_slip(NUMBERS, credentials)
@@ -58,7 +59,7 @@ def test_the_sandbox_refuses_such_an_account_without_its_number(
 
 
 def test_the_number_stands_beside_the_other_fields(serve: Serve) -> None:
-    services = Services(serve)
+    services = Services(serve, "beta")
     overseas: dict[str, Any] = {"recipient": {"country_code": "GP"}}
     services.client.create_label(shipment("beta", 2, **overseas), NEW)
     first, second = (fields_of(body) for body in bodies(services.labels))

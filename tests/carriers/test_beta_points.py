@@ -14,7 +14,8 @@ from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials, Package
 from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import ledger
-from tests.carriers.support.beta import JSON, Services, bodies, found, lines, refused
+from tests.carriers.support.beta import JSON, bodies, found, lines, refused
+from tests.carriers.support.points import Services
 from tests.carriers.support.sandbox import order, reset
 from tests.carriers.support.servers import answer_file, http
 from tests.carriers.support.shipments import CREDENTIALS, shipment
@@ -32,9 +33,9 @@ def midnight_ms(day: int) -> int:
     return int(datetime(2026, 3, day, tzinfo=UTC).timestamp() * 1000) - 3600 * 1000
 
 
-def buy(services: Services, code: str = FRANCE, **changes: Any) -> dict[str, Any]:
+def buy(services: Services, code: str = "", **changes: Any) -> dict[str, Any]:
     """Buy a label; return the addressee that the carrier was sent."""
-    services.client.create_label(shipment(code, **changes), BETA)
+    services.buy(code, **changes)
     addressee: dict[str, Any] = bodies(services.labels)[-1]["letter"]["addressee"]["address"]
     return addressee
 
@@ -44,7 +45,7 @@ def buy(services: Services, code: str = FRANCE, **changes: Any) -> dict[str, Any
 
 @pytest.mark.usefixtures("monday")
 def test_the_point_is_looked_up_by_its_code(serve: Serve) -> None:
-    services = Services(serve)
+    services = Services(serve, "beta")
     buy(services, packages=(Package(Decimal("0.5")), Package(Decimal("1.2345"))))
     assert services.points.requests[0].startswith(b"POST /points/findPointRetraitAcheminementByID HTTP/1.1\r\n")
     assert bodies(services.points) == [
@@ -62,7 +63,7 @@ def test_the_point_is_looked_up_by_its_code(serve: Serve) -> None:
 
 @pytest.mark.parametrize(("weight_kg", "kinds"), [("20", "1"), ("20.001", "0")])
 def test_above_20_kg_a_post_office_is_looked_up(serve: Serve, weight_kg: str, kinds: str) -> None:
-    services = Services(serve)
+    services = Services(serve, "beta")
     with suppress(PickupPointRejected):  # the recorded point takes 20 kg
         buy(services, packages=(Package(Decimal("0.5")), Package(Decimal(weight_kg))))
     (body,) = bodies(services.points)
@@ -70,7 +71,7 @@ def test_above_20_kg_a_post_office_is_looked_up(serve: Serve, weight_kg: str, ki
 
 
 def test_an_api_key_is_sent_in_the_body_of_the_look_up(serve: Serve) -> None:
-    services = Services(serve)
+    services = Services(serve, "beta")
     services.client.create_label(shipment(FRANCE), Credentials(api_key="k-123"))
     (body,) = bodies(services.points)
     assert body["apiKey"] == "k-123"
@@ -79,7 +80,7 @@ def test_an_api_key_is_sent_in_the_body_of_the_look_up(serve: Serve) -> None:
 
 
 def test_the_label_is_sent_to_the_points_own_address_in_the_customers_name(serve: Serve) -> None:
-    services = Services(serve)
+    services = Services(serve, "beta")
     assert buy(services) == {
         "companyName": "Tabac du Port",
         "lastName": "Grünwald",
@@ -112,13 +113,15 @@ def test_the_label_is_sent_to_the_points_own_address_in_the_customers_name(serve
     ],
 )
 def test_a_points_own_text_never_fails_an_order(serve: Serve, changes: dict[str, Any], printed: dict[str, str]) -> None:
-    assert lines(buy(Services(serve, [found(**changes)]))) == printed
+    assert lines(buy(Services(serve, "beta", [found(**changes)]))) == printed
 
 
 @pytest.mark.parametrize("odd", ["\x00", "\ud800", "\x1b", "\u202e"])
 def test_characters_that_no_database_keeps_are_spaces_in_a_points_text(serve: Serve, odd: str) -> None:
-    services = Services(serve, [found(nom=f"Tabac{odd}du Port", adresse2=f"B{odd}", localite=f"{odd}Nantes{odd}")])
-    point = services.client.create_label(shipment(FRANCE), CREDENTIALS["beta"]).pickup_point
+    services = Services(
+        serve, "beta", [found(nom=f"Tabac{odd}du Port", adresse2=f"B{odd}", localite=f"{odd}Nantes{odd}")]
+    )
+    point = services.buy().pickup_point
     assert point is not None
     assert (point.name, point.address2, point.city) == ("Tabac du Port", "B", "Nantes")
 
@@ -148,12 +151,9 @@ def test_characters_that_no_database_keeps_are_spaces_in_a_points_text(serve: Se
 def test_a_point_that_cannot_take_the_parcel_is_refused_before_anything_is_bought(
     serve: Serve, changes: dict[str, Any], problem: str
 ) -> None:
-    services = Services(serve, [found(**changes)])
-    with pytest.raises(PickupPointRejected, match=problem) as caught:
-        buy(services)
-    assert caught.value.field == "pickupPointCode"
-    assert caught.value.is_nothing_made
-    assert services.labels.requests == []
+    failure = Services(serve, "beta", [found(**changes)]).refuse(PickupPointRejected)
+    assert failure.field == "pickupPointCode"
+    assert problem in str(failure)
 
 
 @pytest.mark.usefixtures("monday")
@@ -179,7 +179,7 @@ def test_a_point_that_cannot_take_the_parcel_is_refused_before_anything_is_bough
     ],
 )
 def test_an_open_point_is_bought(serve: Serve, changes: dict[str, Any]) -> None:
-    assert buy(Services(serve, [found(**changes)]))["countryCode"] == "FR"
+    assert buy(Services(serve, "beta", [found(**changes)]))["countryCode"] == "FR"
 
 
 # Errors of the service
@@ -197,15 +197,9 @@ CODES = [
 def test_every_code_of_the_point_service_has_its_class(
     serve: Serve, code: int, error: type[CarrierError], status: int
 ) -> None:
-    services = Services(serve, [refused(code, status)])
-    with pytest.raises(CarrierError) as caught:
-        buy(services)
-    assert type(caught.value) is error
-    assert caught.value.carrier_code == str(code)
-    assert caught.value.carrier_text == f"text {code}"
-    assert caught.value.is_nothing_made
-    assert caught.value.is_carrier_failing == (code == 1000)
-    assert services.labels.requests == []
+    failure = Services(serve, "beta", [refused(code, status)]).refuse(error)
+    assert (failure.carrier_code, failure.carrier_text) == (str(code), f"text {code}")
+    assert failure.is_carrier_failing == (code == 1000)
 
 
 @pytest.mark.parametrize(
@@ -226,11 +220,7 @@ def test_every_code_of_the_point_service_has_its_class(
     ],
 )
 def test_every_other_answer_has_an_end_and_buys_nothing(serve: Serve, answer: bytes, error: type[CarrierError]) -> None:
-    services = Services(serve, [answer])
-    with pytest.raises(CarrierError) as caught:
-        buy(services)
-    assert type(caught.value) is error
-    assert services.labels.requests == []
+    Services(serve, "beta", [answer]).refuse(error)
 
 
 # Abroad
@@ -238,7 +228,7 @@ def test_every_other_answer_has_an_end_and_buys_nothing(serve: Serve, answer: by
 
 @pytest.mark.usefixtures("monday")
 def test_a_point_abroad_is_found_near_the_recipient_as_the_look_up_needs_its_network(serve: Serve) -> None:
-    services = Services(serve, [NEAR])
+    services = Services(serve, "beta", [NEAR])
     addressee = buy(services, EUROPE, recipient={"zip_code": "28012", "city": "Madrid"})
     assert services.points.requests[0].startswith(b"POST /points/findRDVPointRetraitAcheminement HTTP/1.1\r\n")
     assert bodies(services.points) == [
@@ -260,7 +250,7 @@ def test_a_point_abroad_is_found_near_the_recipient_as_the_look_up_needs_its_net
 
 
 def test_a_point_elsewhere_in_the_country_is_looked_up_in_the_networks_found(serve: Serve) -> None:
-    services = Services(serve, [NEAR, found(identifiant="840777", codePays="ES", nom="Lejos")])
+    services = Services(serve, "beta", [NEAR, found(identifiant="840777", codePays="ES", nom="Lejos")])
     assert buy(services, EUROPE, pickup_point_code="840777")["companyName"] == "Lejos"
     search, look_up = bodies(services.points)
     assert "reseau" not in search
@@ -269,7 +259,7 @@ def test_a_point_elsewhere_in_the_country_is_looked_up_in_the_networks_found(ser
 
 def test_a_point_in_monaco_is_looked_up_without_a_network_and_else_as_abroad(serve: Serve) -> None:
     around = answer_file("beta_points.json").replace(b'"ES"', b'"MC"')
-    services = Services(serve, [refused(124), http(around, content_type=JSON)])
+    services = Services(serve, "beta", [refused(124), http(around, content_type=JSON)])
     assert buy(services, recipient={"country_code": "MC"})["companyName"] == "Papelería Atocha"
     look_up, search = bodies(services.points)
     assert ("reseau" in look_up, search["optionInter"]) == (False, "1")
@@ -293,34 +283,28 @@ def near(**changes: Any) -> bytes:
     ],
 )
 def test_a_bad_record_in_a_search_spoils_itself_alone(serve: Serve, changes: dict[str, Any]) -> None:
-    services = Services(serve, [near(**changes)])
+    services = Services(serve, "beta", [near(**changes)])
     assert buy(services, EUROPE)["companyName"] == "Papelería Atocha"
     assert len(services.points.requests) == 1
 
 
 def test_a_record_without_an_address_is_looked_up_in_its_network(serve: Serve) -> None:
-    services = Services(serve, [near(nom=""), found(identifiant="840100", codePays="ES", nom="Estanco Sol")])
+    services = Services(serve, "beta", [near(nom=""), found(identifiant="840100", codePays="ES", nom="Estanco Sol")])
     assert buy(services, EUROPE, pickup_point_code="840100")["companyName"] == "Estanco Sol"
 
 
 def test_bad_records_never_count_as_an_outage(serve: Serve) -> None:
-    services = Services(serve, [*[near(nom=""), found(identifiant="840100", nom="")] * 8, found()])
+    services = Services(serve, "beta", [*[near(nom=""), found(identifiant="840100", nom="")] * 8, found()])
     for _ in range(8):
-        with pytest.raises(PickupPointRejected) as caught:
-            buy(services, EUROPE, pickup_point_code="840100")
-        assert not caught.value.is_carrier_failing
+        assert not services.refuse(PickupPointRejected, EUROPE, pickup_point_code="840100").is_carrier_failing
     assert buy(services)["companyName"] == "Tabac du Port"
 
 
 @pytest.mark.parametrize("answers", [[NEAR, refused(124)], [refused(300)], [refused(203)], [refused(0)]])
 def test_a_point_abroad_that_is_not_found_is_refused(serve: Serve, answers: list[bytes]) -> None:
-    services = Services(serve, answers)
-    with pytest.raises(
-        PickupPointRejected, match=r"^pickupPointCode: the carrier finds no such .* near the recipient"
-    ) as caught:
-        buy(services, EUROPE, pickup_point_code="840777")
-    assert caught.value.field == "pickupPointCode"
-    assert services.labels.requests == []
+    failure = Services(serve, "beta", answers).refuse(PickupPointRejected, EUROPE, pickup_point_code="840777")
+    assert str(failure).startswith("pickupPointCode: the carrier finds no such pickup point near the recipient")
+    assert failure.field == "pickupPointCode"
 
 
 @pytest.mark.parametrize(
@@ -330,7 +314,7 @@ def test_a_point_abroad_that_is_not_found_is_refused(serve: Serve, answers: list
 def test_in_belgium_the_address_is_one_line(serve: Serve, adresse2: str, line2: str) -> None:
     around = answer_file("beta_points.json").replace(b'"001234"', b'"001111"').replace(b'"ES"', b'"BE"')
     point = found(codePays="BE", adresse2=adresse2)
-    services = Services(serve, [http(around, content_type=JSON), point])
+    services = Services(serve, "beta", [http(around, content_type=JSON), point])
     addressee = buy(services, EUROPE, recipient={"country_code": "BE", "phone": "+32470112233"})
     assert lines(addressee) == {"line2": line2}
     assert addressee["mobileNumber"] == "+32470112233"
@@ -338,7 +322,7 @@ def test_in_belgium_the_address_is_one_line(serve: Serve, adresse2: str, line2: 
 
 def test_a_luxembourg_point_loses_the_letter_of_its_postal_code(serve: Serve) -> None:
     around = answer_file("beta_points.json").replace(b'"28012"', b'"L-1118"').replace(b'"ES"', b'"LU"')
-    services = Services(serve, [http(around, content_type=JSON)])
+    services = Services(serve, "beta", [http(around, content_type=JSON)])
     recipient = {"country_code": "LU", "zip_code": "L-1009"}
     assert buy(services, EUROPE, recipient=recipient)["zipCode"] == "1118"
     assert bodies(services.points)[0]["zipCode"] == "1009"
@@ -346,14 +330,14 @@ def test_a_luxembourg_point_loses_the_letter_of_its_postal_code(serve: Serve) ->
 
 def test_customs_go_by_the_points_place(serve: Serve) -> None:
     around = answer_file("beta_points.json").replace(b'"28012"', b'"35002"')
-    services = Services(serve, [http(around, content_type=JSON)])
-    services.client.create_label(shipment(EUROPE, recipient={"zip_code": "28012"}), BETA)
+    services = Services(serve, "beta", [http(around, content_type=JSON)])
+    services.buy(EUROPE, recipient={"zip_code": "28012"})
     assert "customsDeclarations" in bodies(services.labels)[0]["letter"]
 
 
 def test_no_customs_are_needed_to_a_point_in_the_union_for_a_customer_outside_it(serve: Serve) -> None:
-    services = Services(serve, [NEAR])
-    services.client.create_label(shipment(EUROPE, recipient={"zip_code": "35002"}, customs=None), BETA)
+    services = Services(serve, "beta", [NEAR])
+    services.buy(EUROPE, recipient={"zip_code": "35002"}, customs=None)
     assert "customsDeclarations" not in bodies(services.labels)[0]["letter"]
 
 

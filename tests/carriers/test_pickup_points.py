@@ -3,20 +3,18 @@
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
 from carriers import pickup_points
-from carriers.client import Limits
 from carriers.errors import CarrierUnavailable, PickupPointRejected, RequestRejected
 from carriers.pickup_points import FRESH_S, PickupPointCache, PointQuery
 from carriers.products import PARIS, PRODUCTS
 from carriers.shipment import PickupPoint
 from tests.carriers.conftest import Serve, SetTime
 from tests.carriers.support.beta import found
-from tests.carriers.support.points import alpha_closed, alpha_point
-from tests.carriers.support.servers import LABEL, always, http
+from tests.carriers.support.points import Services, alpha_closed
+from tests.carriers.support.servers import always, http
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, client, shipment
 
 KEY = ("FR", "1234A")
@@ -75,27 +73,12 @@ def test_without_an_answer_a_service_that_is_down_is_an_error(clock: Clock) -> N
 
 # A purchase to a point
 
-PICKUP = {"alpha": "relais", "beta": "beta_point_retrait_france"}
-FOUND = {"alpha": http(alpha_point()), "beta": found()}
 DOWN = http(b"<html>", 503, "text/html")
-
-
-class Services:
-    """A label and a point service with scripted answers, and a client of both."""
-
-    def __init__(self, serve: Serve, carrier: str, *points: bytes, **limits: int) -> None:
-        self.labels, self.points = serve(always(LABEL[carrier])), serve(always(*points))
-        self.client = client(carrier, self.labels.url, Limits(timeout_s=60.0, **limits), points_url=self.points.url)
-        self.carrier = carrier
-
-    def buy(self, product_code: str = "", **changes: Any) -> None:
-        ordered = shipment(product_code or PICKUP[self.carrier], **changes)
-        self.client.create_label(ordered, CREDENTIALS[self.carrier])
 
 
 @BOTH
 def test_a_point_is_looked_up_once_an_hour(serve: Serve, carrier: str) -> None:
-    services = Services(serve, carrier, FOUND[carrier])
+    services = Services(serve, carrier)
     for _ in range(3):
         services.buy()
     assert (len(services.points.requests), len(services.labels.requests)) == (1, 3)
@@ -112,7 +95,7 @@ def test_without_a_point_service_nothing_goes_to_a_point(serve: Serve, code: str
 @pytest.mark.parametrize("code", ["alpha_relais_europe_outre_mer", "beta_point_retrait_france"])
 def test_an_order_that_cannot_be_sent_is_not_looked_up(serve: Serve, code: str) -> None:
     carrier = PRODUCTS[code].carrier
-    services = Services(serve, carrier, FOUND[carrier])
+    services = Services(serve, carrier)
     with pytest.raises(RequestRejected) as caught:
         services.buy(code, recipient={"phone": ""})
     assert caught.value.field == "destinationAddress.phone"
@@ -134,7 +117,7 @@ CLOSING = {
 def test_a_point_that_closes_at_midnight_is_bought_before_it_and_not_after(
     serve: Serve, at: SetTime, carrier: str, is_down: bool
 ) -> None:
-    services = Services(serve, carrier, CLOSING[carrier], DOWN if is_down else CLOSING[carrier])
+    services = Services(serve, carrier, [CLOSING[carrier], DOWN if is_down else CLOSING[carrier]])
     at(MIDNIGHT - timedelta(minutes=2))
     services.buy()
     at(MIDNIGHT + timedelta(minutes=3))
@@ -146,7 +129,7 @@ def test_a_point_that_closes_at_midnight_is_bought_before_it_and_not_after(
 def test_a_point_that_will_be_closed_on_the_day_of_dispatch_is_not_bought_today(
     serve: Serve, at: SetTime, carrier: str
 ) -> None:
-    services = Services(serve, carrier, CLOSING[carrier])
+    services = Services(serve, carrier, [CLOSING[carrier]])
     at(MIDNIGHT - timedelta(hours=9))
     services.buy()
     with pytest.raises(PickupPointRejected, match="is closed"):

@@ -1,12 +1,9 @@
 """Messages of beta: recorded answers with other values, and the requests that a loopback server got."""
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
-from tests.carriers.conftest import Serve
-from tests.carriers.support.servers import MULTIPART, LoopbackServer, always, answer_file, body_of, http
-from tests.carriers.support.shipments import client
+from tests.carriers.support.servers import MULTIPART, LoopbackServer, answer_file, body_of, http
 
 JSON = "application/json"
 
@@ -50,12 +47,3 @@ def fields_of(body: dict[str, Any]) -> dict[str, str]:
 
 def lines(address: dict[str, str]) -> dict[str, str]:
     return {name: text for name, text in address.items() if name.startswith("line")}
-
-
-class Services:
-    """A label service and a point service with scripted answers, and a client of both."""
-
-    def __init__(self, serve: Serve, points: Sequence[bytes] = (), labels_: Sequence[bytes] = ()) -> None:
-        self.labels = serve(always(*(labels_ or labels(4))))
-        self.points = serve(always(*(points or [found()])))
-        self.client = client("beta", self.labels.url, points_url=f"{self.points.url}/points/")

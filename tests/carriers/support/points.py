@@ -1,8 +1,19 @@
-"""Answers of the point services."""
+"""Answers of the point services, and orders that they are asked for."""
 
+from collections.abc import Sequence
+from typing import Any
 from xml.etree import ElementTree as ET
 
-from tests.carriers.support.servers import answer_file
+import pytest
+
+from carriers.errors import CarrierError
+from carriers.shipment import PurchasedLabel
+from tests.carriers.conftest import Serve
+from tests.carriers.support.beta import found, labels
+from tests.carriers.support.servers import LABEL, always, answer_file, http
+from tests.carriers.support.shipments import CREDENTIALS, client, shipment
+
+PICKUP = {"alpha": "relais", "beta": "beta_point_retrait_france"}
 
 _FRENCH = b"rechercheDetailPointChronopostResponse"
 
@@ -34,3 +45,30 @@ def alpha_closed(first: str, last: str) -> bytes:
     period = f"<calendarDeDebut>{first}</calendarDeDebut><calendarDeFin>{last}</calendarDeFin><numero>1</numero>"
     closure = f"<listePeriodeFermeture>{period}</listePeriodeFermeture></listePointRelais>"
     return alpha_point().replace(b"</listePointRelais>", closure.encode())
+
+
+BOUGHT = {"alpha": [LABEL["alpha"]], "beta": labels(4)}
+FOUND = {"alpha": http(alpha_point()), "beta": found()}
+
+
+class Services:
+    """A carrier's label service and its point service with scripted answers, and a client of both."""
+
+    def __init__(self, serve: Serve, carrier: str, points: Sequence[bytes] = (), bought: Sequence[bytes] = ()) -> None:
+        self.carrier = carrier
+        self.labels = serve(always(*(bought or BOUGHT[carrier])))
+        self.points = serve(always(*(points or [FOUND[carrier]])))
+        self.client = client(carrier, self.labels.url, points_url=f"{self.points.url}/points/")
+
+    def buy(self, code: str = "", **changes: Any) -> PurchasedLabel:
+        ordered = shipment(code or PICKUP[self.carrier], **changes)
+        return self.client.create_label(ordered, CREDENTIALS[self.carrier])
+
+    def refuse(self, error: type[CarrierError], code: str = "", **changes: Any) -> CarrierError:
+        """Return the error of an order, for which nothing was sent to the label service."""
+        with pytest.raises(CarrierError) as caught:
+            self.buy(code, **changes)
+        assert type(caught.value) is error
+        assert caught.value.is_nothing_made
+        assert self.labels.connections == 0
+        return caught.value
