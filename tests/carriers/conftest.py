@@ -5,6 +5,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from datetime import datetime
+from ssl import SSLContext
 from typing import Protocol
 
 import pytest
@@ -29,15 +30,15 @@ def collector_between_tests() -> Iterator[None]:
 class Serve(Protocol):
     """Starts a server that is closed at the end of the test."""
 
-    def __call__(self, play: Play) -> LoopbackServer: ...
+    def __call__(self, play: Play, tls: SSLContext | None = None) -> LoopbackServer: ...
 
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
     with ExitStack() as stack:
 
-        def start(play: Play) -> LoopbackServer:
-            return stack.enter_context(LoopbackServer(play))
+        def start(play: Play, tls: SSLContext | None = None) -> LoopbackServer:
+            return stack.enter_context(LoopbackServer(play, tls))
 
         yield start
 

@@ -11,11 +11,12 @@ import pytest
 from carriers.beta import messages as beta_message
 from carriers.errors import AddressRejected, RequestRejected
 from carriers.sandbox.server import SandboxServer
-from carriers.shipment import Customs, CustomsItem, Package, Shipment
+from carriers.shipment import Customs, CustomsItem, Package
 from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import arm, ledger
 from tests.carriers.support.beta import fields_of, labels
 from tests.carriers.support.pdfs import merged
+from tests.carriers.support.refusals import label_of
 from tests.carriers.support.sandbox import order
 from tests.carriers.support.servers import MULTIPART, always, answer_file, http
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
@@ -31,9 +32,9 @@ SIDES: dict[str, Any] = {"length_cm": 30, "width_cm": 20, "height_cm": 11}
 FORM_PAGES = 4
 
 
-def swiss(count: int = 1) -> Shipment:
+def swiss(count: int) -> dict[str, Any]:
     packages = (Package(Decimal("0.85")), Package(Decimal("0.3"))) if count > 1 else (Package(Decimal("1.25")),)
-    return shipment("beta", recipient={"country_code": "CH", "zip_code": "8001"}, customs=OWN, packages=packages)
+    return {"recipient": {"country_code": "CH", "zip_code": "8001"}, "customs": OWN, "packages": packages}
 
 
 def sent(product_code: str, country_code: str, count: int = 1, **changes: Any) -> list[dict[str, Any]]:
@@ -56,34 +57,30 @@ def sizes(pdf: bytes) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_the_customs_forms_follow_the_labels_in_pages_of_their_own_size(serve: Serve, count: int) -> None:
-    server = serve(always(*labels(count, "customs")))
-    label = client("beta", server.url).create_label(swiss(count), CREDENTIALS["beta"])
+def test_the_customs_forms_follow_the_labels_in_pages_of_their_own_size(count: int) -> None:
+    label = label_of("beta", *labels(count, "customs"), **swiss(count))
     found = sizes(merged(label))
     assert [width for width, _ in found[:count]] == [281, 282][:count]
     assert found[count:] == [(595, 841)] * FORM_PAGES + [(595, 842)] * FORM_PAGES * (count - 1)
     assert not label.is_customs_form_missing
 
 
-def test_one_missing_form_of_several_is_noticed(serve: Serve) -> None:
-    server = serve(always(labels(1, "customs")[0], labels(2)[1]))
-    label = client("beta", server.url).create_label(swiss(2), CREDENTIALS["beta"])
+def test_one_missing_form_of_several_is_noticed() -> None:
+    label = label_of("beta", labels(1, "customs")[0], labels(2)[1], **swiss(2))
     assert label.is_customs_form_missing
     assert len(sizes(merged(label))) == 2 + FORM_PAGES
 
 
 @pytest.mark.parametrize("head", [b"Content-ID: <", b"X-ID: <"])  # the page's order tells, too, which is the form
-def test_a_form_that_was_not_asked_for_is_kept_too(serve: Serve, head: bytes) -> None:
+def test_a_form_that_was_not_asked_for_is_kept_too(head: bytes) -> None:
     answer = answer_file("beta_customs_1.multipart").replace(b"Content-ID: <", head)
-    server = serve(always(http(answer, content_type=MULTIPART)))
-    label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+    label = label_of("beta", http(answer, content_type=MULTIPART))
     assert len(sizes(merged(label))) == 1 + FORM_PAGES
     assert not label.is_customs_form_missing
 
 
-def test_no_form_is_missed_where_none_is_needed(serve: Serve) -> None:
-    server = serve(always(*labels(1)))
-    label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+def test_no_form_is_missed_where_none_is_needed() -> None:
+    label = label_of("beta", *labels(1))
     assert not label.is_customs_form_missing
 
 
@@ -91,7 +88,7 @@ def test_all_labels_and_forms_come_by_name_whatever_comes_after_them(serve: Serv
     refused = http(b'{"messages": [{"id": "30204", "type": "ERROR", "messageContent": "street"}]}', 400)
     server = serve(always(labels(2, "customs")[0], refused))
     with pytest.raises(AddressRejected) as caught:
-        client("beta", server.url).create_label(swiss(2), CREDENTIALS["beta"])
+        client("beta", server.url).create_label(shipment("beta", **swiss(2)), CREDENTIALS["beta"])
     number = "6A12345678901"
     assert caught.value.made.tracking_numbers == (number,)
     assert list(caught.value.made.pdfs) == [number, f"{number}-customs-form"]

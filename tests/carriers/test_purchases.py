@@ -23,9 +23,10 @@ from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.beta import labels
 from tests.carriers.support.pdfs import merged
 from tests.carriers.support.points import alpha_point
+from tests.carriers.support.refusals import label_of
 from tests.carriers.support.sandbox import bought, creates, order, reset
 from tests.carriers.support.servers import MULTIPART, XML, alpha_labels, always, answer_file, body_of, http
-from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, DESTINATIONS, PRODUCT, client, shipment
+from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, DESTINATIONS, client, shipment
 from tests.carriers.test_product_rules import BETA_DESTINATIONS
 from tests.support.cases import in_one_test
 
@@ -147,12 +148,11 @@ def test_linked_calls_of_beta_name_their_followers(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("said", "warning"), [('"Le champ a été tronqué"', "Le champ a été tronqué"), ("null", "30219")]
 )
-def test_version_31_of_beta_and_its_warnings_are_read(serve: Serve, said: str, warning: str) -> None:
+def test_version_31_of_beta_and_its_warnings_are_read(said: str, warning: str) -> None:
     message = f'{{"id": "30219", "type": "WARNING", "messageContent": {said}}}, '.encode()
     answer = answer_file("beta_parcel_1.multipart").replace(b'{"messages": [', b'{"messages": [' + message)
     answer = answer.replace(b"labelV2Response", b"labelV31Response")
-    server = serve(always(http(answer, content_type=MULTIPART)))
-    label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+    label = label_of("beta", http(answer, content_type=MULTIPART))
     assert label.tracking_numbers == ("6A12345678901",)
     assert label.warnings == (warning,)
 
@@ -170,28 +170,25 @@ def test_version_31_of_beta_and_its_warnings_are_read(serve: Serve, said: str, w
         ("alpha", b"\n<!-- of 13 -->xs0000<![CDATA[00001fr]]> ", "XS000000001FR"),
     ],
 )
-def test_a_number_is_read_however_it_is_written(serve: Serve, carrier: str, written: bytes, read: str) -> None:
+def test_a_number_is_read_however_it_is_written(carrier: str, written: bytes, read: str) -> None:
     file, number, kind = {
         "alpha": ("alpha_1_parcels.xml", b"XS000000001FR", "text/xml"),
         "beta": ("beta_parcel_1.multipart", b'"6A12345678901"', MULTIPART),
     }[carrier]
-    server = serve(always(http(answer_file(file).replace(number, written), content_type=kind)))
-    label = client(carrier, server.url).create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
+    label = label_of(carrier, http(answer_file(file).replace(number, written), content_type=kind))
     assert label.tracking_numbers == (read,)
 
 
 @pytest.mark.parametrize("before", ["\r\n \n", "\ufeff", "\ufeff\r\n"], ids=ascii)
-def test_a_pdf_after_empty_lines_or_a_byte_order_mark_is_kept(serve: Serve, before: str) -> None:
+def test_a_pdf_after_empty_lines_or_a_byte_order_mark_is_kept(before: str) -> None:
     body = answer_file("beta_parcel_1.multipart").replace(b"%PDF-", before.encode() + b"%PDF-")
-    server = serve(always(http(body, content_type=MULTIPART)))
-    label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+    label = label_of("beta", http(body, content_type=MULTIPART))
     assert merged(label).startswith(b"%PDF-")
     assert page_widths(merged(label)) == [281]
 
 
-def test_a_pdf_without_its_last_line_is_merged_as_its_newest_revision(serve: Serve) -> None:
-    server = serve(always(http(answer_file("beta_parcel_1.multipart"), content_type=MULTIPART)))
-    (whole,) = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"]).pdfs.values()
+def test_a_pdf_without_its_last_line_is_merged_as_its_newest_revision() -> None:
+    (whole,) = label_of("beta", http(answer_file("beta_parcel_1.multipart"), content_type=MULTIPART)).pdfs.values()
     revision = pypdf.PdfWriter(io.BytesIO(whole), incremental=True)
     revision.pages[0].rotate(90)
     revision.write(revised := io.BytesIO())
@@ -202,12 +199,11 @@ def test_a_pdf_without_its_last_line_is_merged_as_its_newest_revision(serve: Ser
     assert [page.rotation for page in pages] == [0, 90]
 
 
-def test_any_prefix_a_default_namespace_and_space_before_the_declaration_are_read(serve: Serve) -> None:
+def test_any_prefix_a_default_namespace_and_space_before_the_declaration_are_read() -> None:
     body = b"\r\n <?xml version='1.0'?>" + answer_file("alpha_1_parcels.xml")
     body = body.replace(b"soap:", b"S:").replace(b":soap=", b":S=")
     body = body.replace(b"<ns1:ship", b"<ship").replace(b"</ns1:", b"</").replace(b"xmlns:ns1", b"xmlns")
-    server = serve(always(http(body)))
-    label = client("alpha", server.url).create_label(shipment(), CREDENTIALS["alpha"])
+    label = label_of("alpha", http(body))
     assert label.tracking_numbers == ("XS000000001FR",)
 
 

@@ -11,6 +11,7 @@ from carriers.pickup_points import PointQuery
 from tests.carriers.conftest import Serve
 from tests.carriers.support.beta import JSON
 from tests.carriers.support.points import alpha_point
+from tests.carriers.support.refusals import label_of
 from tests.carriers.support.servers import MULTIPART, always, answer_file, http, once
 from tests.carriers.support.shipments import CREDENTIALS, MONDAY, client, shipment
 
@@ -66,10 +67,9 @@ def test_beta_refuses_on_a_connection_that_it_closes(
 
 
 @pytest.mark.parametrize("block", [b"labelV2Response", b"labelV31Response", b"labelResponse"])
-def test_betas_number_is_found_in_the_block_of_each_version(serve: Serve, block: bytes) -> None:
+def test_betas_number_is_found_in_the_block_of_each_version(block: bytes) -> None:
     body = BETA_LABEL.replace(b'"labelV2Response"', b'"labelXmlV2Reponse": null, "%s"' % block)
-    server = serve(once(chunked(body, 200, MULTIPART)))
-    label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+    label = label_of("beta", chunked(body, 200, MULTIPART))
     assert (label.tracking_numbers, list(label.pdfs)) == (("6A12345678901",), ["6A12345678901"])
 
 
@@ -85,13 +85,12 @@ def test_betas_papers_beside_the_customs_form_are_passed_over(serve: Serve) -> N
     assert list(label.pdfs) == [number, f"{number}-customs-form"]
 
 
-def test_alphas_parcel_comes_with_more_than_its_number_and_pdf(serve: Serve) -> None:
+def test_alphas_parcel_comes_with_more_than_its_number_and_pdf() -> None:
     answer = answer_file("alpha_1_parcels.xml").replace(b"<codeDepot>0000</codeDepot>", BEFORE)
     answer = answer.replace(b"</pdfEtiquette>", b"</pdfEtiquette>" + AFTER).replace(
         b">0042<", b">612345678901234567890<"
     )
-    server = serve(always(http(b'<?xml version="1.0"?>\n' + answer)))
-    label = client("alpha", server.url).create_label(shipment(), CREDENTIALS["alpha"])
+    label = label_of("alpha", http(b'<?xml version="1.0"?>\n' + answer))
     assert (label.tracking_numbers, label.reservation_number) == (("XS000000001FR",), RESERVATION.decode())
     assert list(label.pdfs) == ["XS000000001FR"]
 

@@ -8,7 +8,8 @@ import pytest
 from carriers.errors import OutcomeUnknown
 from carriers.shipment import PurchasedLabel
 from tests.carriers.conftest import Serve
-from tests.carriers.support.servers import MULTIPART, always, answer_file, http, once
+from tests.carriers.support.refusals import label_of
+from tests.carriers.support.servers import MULTIPART, answer_file, http, once
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 
 BODY = answer_file("beta_parcel_1.multipart")
@@ -18,9 +19,8 @@ START, INFOS, LABEL, END = NAMELESS.split(b"--uuid:0f4a")
 PDF = BODY[BODY.index(b"%PDF-") :].removesuffix(b"\r\n--uuid:0f4a--")
 
 
-def bought(serve: Serve, body: bytes, content_type: str = MULTIPART) -> PurchasedLabel:
-    server = serve(always(http(body, content_type=content_type)))
-    return client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+def bought(body: bytes, content_type: str = MULTIPART) -> PurchasedLabel:
+    return label_of("beta", http(body, content_type=content_type))
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,8 @@ def bought(serve: Serve, body: bytes, content_type: str = MULTIPART) -> Purchase
         '\r\n multipart/related; boundary="uuid:0f4a"',  # a header that begins on its second line
     ],
 )
-def test_the_boundary_is_the_parameter_of_that_name(serve: Serve, content_type: str) -> None:
-    assert bought(serve, BODY, content_type) == PurchasedLabel((NUMBER,), {NUMBER: PDF})
+def test_the_boundary_is_the_parameter_of_that_name(content_type: str) -> None:
+    assert bought(BODY, content_type) == PurchasedLabel((NUMBER,), {NUMBER: PDF})
 
 
 def in_base64(body: bytes) -> bytes:
@@ -71,14 +71,14 @@ def plain_lines(body: bytes) -> bytes:
         BODY.removesuffix(b"--") + b"\r\nContent-ID: <label>\r\n\r\nanother\r\n--uuid:0f4a--",
     ],
 )
-def test_every_form_of_the_body_is_read(serve: Serve, body: bytes) -> None:
-    assert bought(serve, body) == PurchasedLabel((NUMBER,), {NUMBER: PDF})
+def test_every_form_of_the_body_is_read(body: bytes) -> None:
+    assert bought(body) == PurchasedLabel((NUMBER,), {NUMBER: PDF})
 
 
 @pytest.mark.parametrize("line", [b"--uuid:0f4ab", b"see --uuid:0f4a", b"--uuid:0f4a b"])
-def test_another_line_with_the_boundary_in_it_is_not_the_boundary(serve: Serve, line: bytes) -> None:
+def test_another_line_with_the_boundary_in_it_is_not_the_boundary(line: bytes) -> None:
     pdf = PDF + b"\r\n" + line + b"\r\n%%EOF\n"
-    assert bought(serve, BODY.replace(PDF, pdf)).pdfs == {NUMBER: pdf}
+    assert bought(BODY.replace(PDF, pdf)).pdfs == {NUMBER: pdf}
 
 
 @pytest.mark.parametrize(
@@ -90,20 +90,20 @@ def test_another_line_with_the_boundary_in_it_is_not_the_boundary(serve: Serve, 
     ],
     ids=["cut off", "no end of its head", "broken base64"],
 )
-def test_a_label_that_cannot_be_read_leaves_the_number_known(serve: Serve, body: bytes) -> None:
+def test_a_label_that_cannot_be_read_leaves_the_number_known(body: bytes) -> None:
     with pytest.raises(OutcomeUnknown) as caught:
-        bought(serve, body)
+        bought(body)
     assert caught.value.made.tracking_numbers == (NUMBER,)
 
 
-def test_too_long_a_header_is_refused(serve: Serve) -> None:
+def test_too_long_a_header_is_refused() -> None:
     with pytest.raises(OutcomeUnknown, match="too long a header"):
-        bought(serve, BODY, MULTIPART + ";" * 5000)
+        bought(BODY, MULTIPART + ";" * 5000)
 
 
 @pytest.mark.parametrize("pdf", [b"%PDF-1.4 minimal", PDF.replace(b"%%EOF", b""), PDF + bytes(5000)])
-def test_a_label_is_taken_unchanged(serve: Serve, pdf: bytes) -> None:
-    assert bought(serve, BODY.replace(PDF, pdf)).pdfs == {NUMBER: pdf}
+def test_a_label_is_taken_unchanged(pdf: bytes) -> None:
+    assert bought(BODY.replace(PDF, pdf)).pdfs == {NUMBER: pdf}
 
 
 def test_a_request_is_declared_as_json_only(serve: Serve) -> None:

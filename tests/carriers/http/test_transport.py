@@ -18,12 +18,11 @@ from carriers.http import connections
 from carriers.http.transport import RETRY_PAUSES_S, Transport
 from tests.carriers.conftest import Serve
 from tests.carriers.support.beta import JSON
-from tests.carriers.support.refusals import refusal
+from tests.carriers.support.refusals import label_of, refusal
 from tests.carriers.support.servers import (
     LABEL,
     MULTIPART,
     START,
-    LoopbackServer,
     Play,
     always,
     answer_file,
@@ -42,8 +41,10 @@ LENIENT = Limits(timeout_s=60.0)
 SOON_S = 30.0  # less than a test without a deadline would take, on a busy machine too
 
 
-def buy(carrier: str, url: str, limits: Limits = LENIENT, transport: Transport | None = None) -> None:
-    client(carrier, url, limits, transport).create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
+def buy(carrier: str, url: str, limits: Limits = LENIENT, transport: Transport | None = None, times: int = 1) -> None:
+    buyer = client(carrier, url, limits, transport)
+    for _ in range(times):
+        buyer.create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
 
 
 def refusal_s(carrier: str, url: str, limits: Limits = LENIENT) -> float:
@@ -59,10 +60,6 @@ def refusal_s(carrier: str, url: str, limits: Limits = LENIENT) -> float:
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return self_signed(tmp_path_factory.mktemp("tls") / "carrier.pem")
-
-
-def tls_serving(play: Play, certificate: Path) -> LoopbackServer:
-    return LoopbackServer(play, server_context(certificate))
 
 
 @BOTH
@@ -108,21 +105,19 @@ def test_a_resolver_that_hangs_is_abandoned_at_the_deadline(monkeypatch: pytest.
     woken.set()
 
 
-def test_an_untrusted_certificate_is_unavailable(certificate: Path) -> None:
-    server = tls_serving(always(LABEL["alpha"]), certificate)
+def test_an_untrusted_certificate_is_unavailable(serve: Serve, certificate: Path) -> None:
+    server = serve(always(LABEL["alpha"]), server_context(certificate))
     refusal_s("alpha", server.url)
     assert server.requests == []
-    server.close()
 
 
-def test_a_certificate_for_another_host_is_unavailable(certificate: Path) -> None:
-    server = tls_serving(always(LABEL["alpha"]), certificate)
+def test_a_certificate_for_another_host_is_unavailable(serve: Serve, certificate: Path) -> None:
+    server = serve(always(LABEL["alpha"]), server_context(certificate))
     transport = Transport(ca_file=str(certificate))
     with pytest.raises(CarrierUnavailable) as caught:
         buy("alpha", server.url.replace("127.0.0.1", "localhost"), LENIENT, transport)
     assert "certificate is not valid for 'localhost'" in str(caught.value.__cause__)
     assert server.requests == []
-    server.close()
 
 
 def test_a_server_that_speaks_no_tls_is_unavailable(serve: Serve) -> None:
@@ -137,13 +132,10 @@ def test_a_handshake_that_hangs_is_abandoned_at_the_deadline() -> None:
         assert HASTY_S - 0.05 < refusal_s("alpha", f"https://127.0.0.1:{port}", HASTY) < SOON_S
 
 
-def test_a_label_is_bought_over_tls_on_one_connection(certificate: Path) -> None:
-    server = tls_serving(always(LABEL["alpha"]), certificate)
-    alpha = client("alpha", server.url, transport=Transport(ca_file=str(certificate)))
-    for _ in range(3):
-        alpha.create_label(shipment(), CREDENTIALS["alpha"])
+def test_a_label_is_bought_over_tls_on_one_connection(serve: Serve, certificate: Path) -> None:
+    server = serve(always(LABEL["alpha"]), server_context(certificate))
+    buy("alpha", server.url, transport=Transport(ca_file=str(certificate)), times=3)
     assert (server.connections, len(server.requests)) == (1, 3)
-    server.close()
 
 
 @pytest.mark.parametrize(
@@ -155,22 +147,19 @@ def test_a_label_is_bought_over_tls_on_one_connection(certificate: Path) -> None
     ],
     ids=["headers are dripped", "the body is dripped", "nothing is answered"],
 )
-def test_a_slow_carrier_is_abandoned_at_the_deadline_under_tls(certificate: Path, fault: Play) -> None:
-    server = tls_serving(fault, certificate)
+def test_a_slow_carrier_is_abandoned_at_the_deadline_under_tls(serve: Serve, certificate: Path, fault: Play) -> None:
+    server = serve(fault, server_context(certificate))
     timeout_s = 0.5  # long enough to send the request, on a busy machine too
     started_s = time.monotonic()
     with pytest.raises(OutcomeUnknown):
         buy("alpha", server.url, Limits(timeout_s=timeout_s), Transport(ca_file=str(certificate)))
     assert timeout_s - 0.05 < time.monotonic() - started_s < SOON_S
-    server.close()
 
 
 @BOTH
 def test_a_connection_is_reused(serve: Serve, carrier: str) -> None:
     server = serve(always(LABEL[carrier]))
-    buyer = client(carrier, server.url)
-    for _ in range(3):
-        buyer.create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
+    buy(carrier, server.url, times=3)
     assert (server.connections, len(server.requests)) == (1, 3)
 
 
@@ -184,15 +173,14 @@ def test_a_connection_that_the_carrier_closed_is_not_reused(serve: Serve) -> Non
 
 
 @BOTH
-def test_what_comes_behind_an_answer_is_no_answer_to_the_next_order(certificate: Path, carrier: str) -> None:
+def test_what_comes_behind_an_answer_is_no_answer_to_the_next_order(
+    serve: Serve, certificate: Path, carrier: str
+) -> None:
     several = LABEL[carrier] * 12
     assert len(several) < 16_384, "a record of TLS, of which the kernel shows nothing once its first byte is read"
-    server = tls_serving(always(several, LABEL[carrier]), certificate)
-    buyer = client(carrier, server.url, LENIENT, Transport(ca_file=str(certificate)))
-    for _ in range(3):
-        buyer.create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
+    server = serve(always(several, LABEL[carrier]), server_context(certificate))
+    buy(carrier, server.url, transport=Transport(ca_file=str(certificate)), times=3)
     assert (server.connections, len(server.requests)) == (2, 3)
-    server.close()
 
 
 def test_bytes_that_newer_pythons_read_ahead_are_not_counted_as_a_head(
@@ -206,9 +194,7 @@ def test_bytes_that_newer_pythons_read_ahead_are_not_counted_as_a_head(
 def test_an_idle_connection_is_not_reused(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "MAX_IDLE_S", 0.0)
     server = serve(always(LABEL["alpha"]))
-    alpha = client("alpha", server.url)
-    for _ in range(2):
-        alpha.create_label(shipment(), CREDENTIALS["alpha"])
+    buy("alpha", server.url, times=2)
     assert (server.connections, len(server.requests)) == (2, 2)
 
 
@@ -227,9 +213,7 @@ def test_proxies_and_netrc_of_the_environment_are_not_used(
 def test_a_cookie_of_one_shop_is_not_sent_for_the_next(serve: Serve) -> None:
     body = answer_file("alpha_1_parcels.xml")
     server = serve(always(http(body, headers="Set-Cookie: session=shop-one; Path=/\r\n")))
-    alpha = client("alpha", server.url)
-    for _ in range(2):
-        alpha.create_label(shipment(), CREDENTIALS["alpha"])
+    buy("alpha", server.url, times=2)
     assert b"shop-one" not in server.requests[1]
 
 
@@ -283,9 +267,8 @@ def refused_by_beta(**values: Any) -> bytes:
         b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n",
     ],
 )
-def test_interim_answers_are_passed_over(serve: Serve, carrier: str, interim: bytes) -> None:
-    server = serve(always(interim + LABEL[carrier]))
-    made = client(carrier, server.url).create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
+def test_interim_answers_are_passed_over(carrier: str, interim: bytes) -> None:
+    made = label_of(carrier, interim + LABEL[carrier])
     assert len(made.tracking_numbers) == 1
 
 

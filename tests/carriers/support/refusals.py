@@ -1,4 +1,4 @@
-"""Orders that are refused: the carriers' answers, and the errors that the clients make of them."""
+"""Orders, the carriers' answers to them, and the labels or errors that the clients make of these."""
 
 import json
 from typing import Any
@@ -6,8 +6,15 @@ from typing import Any
 import pytest
 
 from carriers.errors import CarrierError
+from carriers.shipment import PurchasedLabel
 from tests.carriers.support.servers import LoopbackServer, always, answer_file, http
 from tests.carriers.support.shipments import CREDENTIALS, PRODUCT, client, shipment
+
+
+def label_of(carrier: str, *answers: bytes, **changes: Any) -> PurchasedLabel:
+    """Return the label of an order that is answered so."""
+    with LoopbackServer(always(*answers)) as server:
+        return client(carrier, server.url).create_label(shipment(PRODUCT[carrier], **changes), CREDENTIALS[carrier])
 
 
 def refusal(carrier: str, answer: bytes, count: int = 1, **changes: Any) -> CarrierError:
