@@ -1,15 +1,14 @@
 """alpha's proof of a delivery: a PDF once the parcel is delivered, nothing before."""
 
 from base64 import b64encode
-from io import BytesIO
 
 import pytest
-from pypdf import PdfReader
 
 from carriers.errors import CarrierUnavailable
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import advance
+from tests.carriers.support.pdfs import texts
 from tests.carriers.support.sandbox import order, sandbox_clients
 from tests.carriers.support.servers import always, answer_file, asked, http
 from tests.carriers.support.shipments import ALPHA_CONTRACT, CREDENTIALS, client
@@ -73,4 +72,4 @@ def test_the_sandbox_proves_what_it_delivered(sandbox: SandboxServer) -> None:
         pass
     proof = alpha.proof_of_delivery(number, CREDENTIALS["alpha"])
     assert proof is not None
-    assert number in PdfReader(BytesIO(proof)).pages[0].extract_text()
+    assert number in texts(proof)[0]

@@ -1,11 +1,9 @@
 """beta's customs: the forms are kept, the declaration is true, and what is missing is refused before it is sent."""
 
-import io
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-import pypdf
 import pytest
 
 from carriers.beta import messages as beta_message
@@ -15,7 +13,7 @@ from carriers.shipment import Customs, CustomsItem, Package
 from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import arm, ledger
 from tests.carriers.support.beta import fields_of, labels
-from tests.carriers.support.pdfs import merged
+from tests.carriers.support.pdfs import merged, sizes, texts
 from tests.carriers.support.refusals import label_of
 from tests.carriers.support.sandbox import order
 from tests.carriers.support.servers import MULTIPART, always, answer_file, http
@@ -46,11 +44,6 @@ def sent(product_code: str, country_code: str, count: int = 1, **changes: Any) -
 def articles(body: dict[str, Any]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = body["letter"]["customsDeclarations"]["contents"]["article"]
     return found
-
-
-def sizes(pdf: bytes) -> list[tuple[int, int]]:
-    pages = pypdf.PdfReader(io.BytesIO(pdf)).pages
-    return [(round(page.mediabox.width), round(page.mediabox.height)) for page in pages]
 
 
 # The papers
@@ -414,7 +407,7 @@ def test_the_sandbox_prints_what_was_declared(
     label = clients["beta"].create_label(ordered, CREDENTIALS["beta"])
     assert not label.is_customs_form_missing
     assert {row["product_code"] for row in ledger(sandbox)} == {carrier_code}
-    pages = [page.extract_text() for page in pypdf.PdfReader(io.BytesIO(merged(label))).pages]
+    pages = texts(merged(label))
     assert len(pages) == count * (1 + FORM_PAGES)
     forms = pages[count:]
     postage = {1: "9.00", 3: "3.00"}[count]

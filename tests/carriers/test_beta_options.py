@@ -1,11 +1,9 @@
 """An order's fields beyond name, street and weight, and where beta gets them: read from the sandbox's ledger."""
 
-import io
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-import pypdf
 import pytest
 
 from carriers.errors import CarrierError, RequestRejected
@@ -15,7 +13,7 @@ from carriers.shipment import Package, ProductOverride, PurchasedLabel
 from tests.carriers.conftest import Clients, Serve, SetTime
 from tests.carriers.sandbox.control import get
 from tests.carriers.support.beta import bodies, labels
-from tests.carriers.support.pdfs import merged
+from tests.carriers.support.pdfs import merged, sizes
 from tests.carriers.support.sandbox import POSTAL_CODES, creates, order
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 
@@ -180,8 +178,7 @@ def test_a_value_that_the_product_does_not_insure_is_refused_by_name(
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_labels_are_drawn_on_the_paper_that_the_order_names(desk: Desk, paper: str) -> None:
-    pages = pypdf.PdfReader(io.BytesIO(merged(desk.buy(count=2, label_format=paper)))).pages
-    assert [(round(page.mediabox.width), round(page.mediabox.height)) for page in pages] == [PAPERS[paper]] * 2
+    assert sizes(merged(desk.buy(count=2, label_format=paper))) == [PAPERS[paper]] * 2
 
 
 def test_a_parcels_own_reference_takes_the_place_of_the_orders(desk: Desk) -> None:

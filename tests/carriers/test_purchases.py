@@ -21,7 +21,7 @@ from carriers.shipment import Package
 from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.beta import labels
-from tests.carriers.support.pdfs import merged
+from tests.carriers.support.pdfs import merged, sizes, texts
 from tests.carriers.support.points import alpha_point
 from tests.carriers.support.refusals import label_of
 from tests.carriers.support.sandbox import bought, creates, order, reset
@@ -74,11 +74,7 @@ def point_answers(code: str) -> list[bytes]:
 
 def page_widths(pdf: bytes) -> list[int]:
     """Return the pages' widths: the recorded labels are 281, 282, ... points wide."""
-    return [round(page.mediabox.width) for page in pypdf.PdfReader(io.BytesIO(pdf)).pages]
-
-
-def text_of(pdf: bytes) -> list[str]:
-    return [page.extract_text() for page in pypdf.PdfReader(io.BytesIO(pdf)).pages]
+    return [width for width, _ in sizes(pdf)]
 
 
 def barcodes_of(pdf: bytes, labels: int) -> tuple[str, ...]:
@@ -253,7 +249,7 @@ def test_every_product_is_bought_and_stands_in_the_ledger(
     assert {row["product_code"] for row in rows} <= {f"{wire_code} {each}" if each else wire_code for each in services}
     assert label.warnings == ()
     assert barcodes_of(merged(label), count) == label.tracking_numbers
-    pages = text_of(merged(label))
+    pages = texts(merged(label))
     is_declared = carrier == "beta" and DESTINATIONS.get(code) in ("RE", "GP", "US")
     assert len(pages) == count * (1 + CUSTOMS_PAGES * is_declared)
     for page, number in zip(pages[:count], label.tracking_numbers, strict=True):

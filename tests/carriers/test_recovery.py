@@ -21,11 +21,12 @@ from carriers.errors import (
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import arm, ledger
+from tests.carriers.support.pdfs import texts
 from tests.carriers.support.refusals import refusal
 from tests.carriers.support.sandbox import bought, order, received, sandbox_clients
 from tests.carriers.support.servers import alpha_labels, always, answer_file, asked, http
 from tests.carriers.support.shipments import ALPHA_CONTRACT, CREDENTIALS, client
-from tests.carriers.test_purchases import page_widths, text_of
+from tests.carriers.test_purchases import page_widths
 
 ALPHA = CREDENTIALS["alpha"]
 PURCHASE, SEARCH, REPRINT = "shippingMultiParcelV4", "trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth"
@@ -92,7 +93,7 @@ def test_a_reservations_number_fetches_all_its_labels_in_one_pdf(
     label = clients["alpha"].create_label(order("alpha-13", count), ALPHA)
     assert label.reservation_number == ledger(sandbox)[0]["reservation_number"]
 
-    pages = text_of(clients["alpha"].fetch_label(label.reservation_number, ALPHA))
+    pages = texts(clients["alpha"].fetch_label(label.reservation_number, ALPHA))
 
     assert len(pages) == count
     numbers = label.tracking_numbers
@@ -108,7 +109,7 @@ def test_a_yes_without_a_pdf_tells_the_reservations_number(
     with pytest.raises(OutcomeUnknown) as caught:
         clients["alpha"].create_label(order("alpha-13"), ALPHA)
     assert caught.value.made.tracking_numbers == bought(sandbox, "alpha")
-    assert len(text_of(clients["alpha"].fetch_label(caught.value.made.reservation_number, ALPHA))) == 1
+    assert len(texts(clients["alpha"].fetch_label(caught.value.made.reservation_number, ALPHA))) == 1
 
 
 def test_the_pdfs_that_can_be_read_are_kept_beside_one_that_can_not() -> None:

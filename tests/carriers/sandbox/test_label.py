@@ -1,11 +1,9 @@
 """Labels as people and scanners read them."""
 
 import base64
-import io
 from dataclasses import replace
 from typing import Any
 
-import pypdf
 import pypdfium2
 import pytest
 import zxingcpp
@@ -14,6 +12,7 @@ from carriers.sandbox.papers import Label, label_pdf, printable
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.alpha.orders import alpha_buy
 from tests.carriers.sandbox.beta.orders import beta_buy, linked
+from tests.carriers.support.pdfs import sizes, texts
 
 LABEL = Label(
     carrier="alpha",
@@ -36,8 +35,8 @@ LABEL = Label(
 
 
 def text_of(pdf: bytes) -> str:
-    (page,) = pypdf.PdfReader(io.BytesIO(pdf)).pages
-    return page.extract_text()
+    (text,) = texts(pdf)
+    return text
 
 
 def scanned(pdf: bytes) -> list[tuple[Any, str]]:
@@ -48,15 +47,13 @@ def scanned(pdf: bytes) -> list[tuple[Any, str]]:
 
 
 @pytest.mark.parametrize(
-    ("page_format", "size_mm"),
-    [("10x15", (100, 150)), ("10x12", (100, 120)), ("10x10", (100, 100)), ("A4", (210, 297))],
+    ("page_format", "size"),
+    [("10x15", (283, 425)), ("10x12", (283, 340)), ("10x10", (283, 283)), ("A4", (595, 842))],
 )
-def test_a_label_has_its_size_and_a_barcode_that_scans(page_format: Any, size_mm: tuple[int, int]) -> None:
+def test_a_label_has_its_size_and_a_barcode_that_scans(page_format: Any, size: tuple[int, int]) -> None:
     pdf = label_pdf(replace(LABEL, page_format=page_format))
 
-    (page,) = pypdf.PdfReader(io.BytesIO(pdf)).pages
-    points = (float(page.mediabox.width), float(page.mediabox.height))
-    assert tuple(round(point / 72 * 25.4) for point in points) == size_mm
+    assert sizes(pdf) == [size]
     assert scanned(pdf) == [(zxingcpp.BarcodeFormat.Code128, "XU473124829FR")]
 
 

@@ -1,16 +1,15 @@
 """beta's services of accounts, delivery days and deposit slips."""
 
-import io
 import time
 from typing import Any
 
-import pypdf
 import pytest
 
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.beta.orders import BetaReply, beta_buy
 from tests.carriers.sandbox.changes import GONE
 from tests.carriers.sandbox.control import arm, post
+from tests.carriers.support.pdfs import texts
 
 LOGIN = {"login": "804735", "password": "secret"}
 
@@ -116,8 +115,8 @@ def test_a_slip_lists_its_parcels(sandbox: SandboxServer, version: str) -> None:
     assert isinstance(header["bordereauNumber"], int)
     assert abs(header["publishingDate"] - time.time() * 1000) < 60_000
     assert (header["numberOfParcels"], header["clientNumber"]) == (3, "123456")
-    (page,) = pypdf.PdfReader(io.BytesIO(reply.parts["deliveryPaper"])).pages
-    assert all(number in page.extract_text() for number in numbers)
+    (text,) = texts(reply.parts["deliveryPaper"])
+    assert all(number in text for number in numbers)
 
 
 def test_an_api_key_names_the_account_too(sandbox: SandboxServer) -> None:

@@ -1,9 +1,7 @@
 """beta's validation: refusals by code, cuts with a warning, bodies that can't be read."""
 
-import io
 from datetime import datetime, timedelta
 
-import pypdf
 import pytest
 
 from carriers.sandbox.data import PARIS
@@ -24,6 +22,7 @@ from tests.carriers.sandbox.beta.orders import (
 )
 from tests.carriers.sandbox.changes import GONE, Changes
 from tests.carriers.sandbox.control import ledger, post
+from tests.carriers.support.pdfs import texts
 from tests.support.cases import in_one_test
 
 YESTERDAY = (datetime.now(PARIS) - timedelta(days=1)).date().isoformat()
@@ -172,7 +171,7 @@ def test_an_api_key_of_the_newer_kind_needs_the_accounts_number_beside_it(sandbo
 
 def test_words_to_the_driver_are_printed(sandbox: SandboxServer) -> None:
     reply = beta_buy(sandbox, {"letter.parcel.instructions": "Code 12A ring twice"})
-    assert "Code 12A ring twice" in pypdf.PdfReader(io.BytesIO(reply.parts["label"])).pages[0].extract_text()
+    assert "Code 12A ring twice" in texts(reply.parts["label"])[0]
 
 
 def test_every_error_is_reported_at_once(sandbox: SandboxServer) -> None:
