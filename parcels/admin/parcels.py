@@ -70,9 +70,9 @@ class ParcelList(CappedList):
         Without a first day a time of 0 would be among them, and their index has none. Without a last one all newer
         parcels of other shops would be read to find those of a shop that stopped long ago.
         """
-        periods = [spec for spec in self.filter_specs if isinstance(spec, PeriodFilter)]
-        leading = [(True, True)] if "shop__id__exact" in self.params else [(True, True), (True, False)]
-        return [f"-{period.column}" for period in periods if period.ends in leading]
+        periods = [spec for spec in self.filter_specs if isinstance(spec, PeriodFilter) and spec.has_first_day]
+        is_of_shop = "shop__id__exact" in self.params
+        return [f"-{period.column}" for period in periods if period.has_last_day or not is_of_shop]
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         """List parcels past their promise by its end, the last first: the newest parcels are never among them."""

@@ -122,10 +122,12 @@ class PeriodFilter(admin.ListFilter):
         return [f"{self.parameter_name}_from", f"{self.parameter_name}_to"]
 
     @property
-    def ends(self) -> tuple[bool, bool]:
-        """Return whether it has a first day, and whether a last one."""
-        first, last = (bool(self.used_parameters.get(name)) for name in self.expected_parameters())
-        return first, last
+    def has_first_day(self) -> bool:
+        return bool(self.used_parameters.get(f"{self.parameter_name}_from"))
+
+    @property
+    def has_last_day(self) -> bool:
+        return bool(self.used_parameters.get(f"{self.parameter_name}_to"))
 
     def has_output(self) -> bool:
         return True

@@ -1,12 +1,10 @@
 """One Idempotency-Key is one label: a second request with a key is a replay, refused, or in progress."""
 
 import time
-from datetime import timedelta
 from typing import Any
 
 import orjson
 import pytest
-from django.utils import timezone
 
 from labels.idempotency import digest
 from labels.models import LabelState, ShippingLabel
@@ -203,19 +201,6 @@ def test_20_requests_at_once_with_one_key_are_one_purchase(buyer: Caller, sandbo
         assert_coded(answer, 409, "IDEMPOTENCY_KEY_IN_PROGRESS")
     assert (len(sandbox.made()), sandbox.calls(), ShippingLabel.objects.count()) == (1, 1, 1)
     assert_replay(next(a for a in bought if "Idempotent-Replayed" not in a.headers), post(buyer, order(), key="k"))
-
-
-# After a failure
-
-
-@pytest.mark.any_database
-def test_a_purchase_that_nobody_works_on_any_more_is_an_unknown_outcome(buyer: Caller, sandbox: Sandbox) -> None:
-    post(buyer, order(), key="k")
-    past = timezone.now() - timedelta(seconds=1)
-    ShippingLabel.objects.update(state=LabelState.PURCHASING, leased_until=past, tracking_numbers=[])
-    said = assert_coded(post(buyer, order(), key="k"), 502, "ALPHA_OUTCOME_UNKNOWN")
-    assert "Retry only with the same Idempotency-Key" in said
-    assert sandbox.calls() == 1
 
 
 # --- When the storage is down ---

@@ -71,6 +71,13 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", 0.1)
 
 
+def refuse_at(step: str, proxy: SeveringProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    if step == "token":
+        proxy.refuse()
+    else:
+        during(monkeypatch, purchase, step, before=lambda *_, **__: proxy.refuse())
+
+
 @pytest.mark.parametrize("step", ["token", "look_up", "reserve"])
 def test_an_order_waits_for_the_database_at_each_step_and_is_bought_once(
     step: str,
@@ -80,10 +87,7 @@ def test_an_order_waits_for_the_database_at_each_step_and_is_bought_once(
     sandbox: Sandbox,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if step == "token":
-        proxy.refuse()
-    else:
-        during(monkeypatch, purchase, step, before=lambda *_, **__: proxy.refuse())
+    refuse_at(step, proxy, monkeypatch)
     after_pauses(proxy.restore)
     response = post(buyer, order(), key=KEY)
     assert response.status_code == 201, response.json()
@@ -98,10 +102,7 @@ def test_an_order_waits_for_the_database_at_each_step_and_is_bought_once(
 def test_an_order_that_waits_in_vain_is_told_to_come_again(
     step: str, proxy: SeveringProxy, buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if step == "token":
-        proxy.refuse()
-    else:
-        during(monkeypatch, purchase, step, before=lambda *_, **__: proxy.refuse())
+    refuse_at(step, proxy, monkeypatch)
     assert_held_up(post(buyer, order(), key=KEY))
     assert (sandbox.calls(), bulkhead.taken) == (1, 0)
     proxy.restore()

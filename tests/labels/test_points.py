@@ -323,13 +323,6 @@ def test_a_point_far_from_home_is_bought_to_once_it_was_shown(buyer: Caller, san
 
 
 @pytest.mark.real_services
-def test_a_point_that_another_process_showed_is_bought_to(buyer: Caller) -> None:
-    (point, *_) = found(buyer, GENT)
-    clients.client.cache_clear()
-    assert post(buyer, far_away(point["pickupPointCode"])).status_code == 201
-
-
-@pytest.mark.real_services
 @pytest.mark.parametrize("carrier", CARRIERS)
 def test_a_point_that_another_process_showed_is_bought_to_while_the_point_service_is_down(
     asker: Caller, sandbox: Sandbox, carrier: str

@@ -141,24 +141,8 @@ def test_the_addresses_time_is_the_pdfs_too_where_that_is_shorter(own: Caller, s
         assert run()[-1] == "1 labels' PDFs"
 
 
-def test_a_storage_that_is_down_leaves_the_pdfs_for_the_next_run(
+def test_a_storage_that_is_down_leaves_the_pdfs_and_an_erased_customers_key_for_the_next_run(
     own: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    settings.KEEP_LABEL_PDFS_DAYS = settings.KEEP_LABEL_ADDRESSES_DAYS = 30
-    label = LabelFactory(shop=own.shop, days_ago=31)
-    before = settings.STORAGES
-    keep_in(settings, Bucket("http://127.0.0.1:9", "labels").environment, monkeypatch)
-    with pytest.raises(CommandError, match="the storage can't be reached"):
-        call_command("apply_retention")
-    assert "1 labels' addresses" in capsys.readouterr().out  # what needs no storage is done
-    label.refresh_from_db()
-    assert label.pdf_removed_at is None
-    settings.STORAGES = before
-    assert run()[-1] == "1 labels' PDFs"
-
-
-def test_a_storage_that_is_down_leaves_an_erased_customers_key_and_nothing_else(
-    own: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The runbook: PDFs are removed last, and the rest is gone by then; the key is in the label's receipt too."""
     settings.KEEP_LABEL_ADDRESSES_DAYS = settings.KEEP_TOKENS_DAYS = 30
@@ -167,13 +151,17 @@ def test_a_storage_that_is_down_leaves_an_erased_customers_key_and_nothing_else(
     erased = LabelFactory(shop=own.shop, days_ago=2, **facts)
     old = LabelFactory(shop=own.shop, days_ago=31)
     token = AccessTokenFactory(shop=own.shop, expires_at=timezone.now() - timedelta(days=31))
+    before = settings.STORAGES
     keep_in(settings, Bucket("http://127.0.0.1:9", "labels").environment, monkeypatch)
     with pytest.raises(CommandError, match="the storage can't be reached"):
         call_command("apply_retention")
+    assert "1 labels' addresses" in capsys.readouterr().out
     for label in (erased, old):
         label.refresh_from_db()
-    assert (erased.idempotency_key, old.recipient["lastName"]) == ("k", "")
+    assert (erased.idempotency_key, old.recipient["lastName"], old.pdf_removed_at) == ("k", "", None)
     assert not AccessToken.objects.filter(id=token.id).exists()
+    settings.STORAGES = before
+    assert run()[-2:] == ["1 idempotency keys", "1 labels' PDFs"]
 
 
 def test_a_folder_that_is_not_mounted_leaves_the_pdfs_for_the_next_run(

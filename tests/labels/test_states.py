@@ -2,19 +2,22 @@
 
 import re
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from django.conf import settings
+from django.db import OperationalError
 from django.db.models import Q
 
 from labels.lifecycle.states import TRANSITIONS, Event, move, said_of
 from labels.models import LabelState, ShippingLabel
 from parcels.models import Parcel
+from shops.webhooks import outbox
 from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import row
 from tests.labels.factories import PDF, LabelFactory
+from tests.labels.orders import order, post
 from tests.labels.test_metrics import value
-from tests.labels.test_webhooks import facts as webhook_facts
 from tests.support.api import Caller
 
 RUNBOOK = Path(settings.BASE_DIR, "docs", "runbook", "fail.md")
@@ -65,11 +68,19 @@ def test_a_transition_does_what_its_row_says(event: Event, source: LabelState, o
     assert moved.idempotency_key == (None if step.frees_key else "k")
     told = [(each.type, each.data) for each in WebhookEvent.objects.filter(subject=label.id)]
     more = {"code": moved.error_code} if step.webhook == "label.failed" else {"trackingNumbers": ["N1"]}
-    assert told == ([(step.webhook, webhook_facts(label) | more)] if step.webhook else [])
+    named = {"id": label.id, "orderId": label.order_id, "carrierCode": "beta", "productCode": label.product_code}
+    assert told == ([(step.webhook, named | more)] if step.webhook else [])
     assert Parcel.objects.exists() is (event == Event.STORED)
     assert said_of(moved) == step.says
     assert (moved.finished_at != finished_at) is step.ends_purchase
     assert value("label_transitions_total", carrier="beta", event=event) == before + 1
+
+
+def test_an_event_that_cant_be_written_undoes_the_change(buyer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("labels.lifecycle.db_retry.DB_RETRY_TIMEOUT_S", 0)
+    monkeypatch.setattr(outbox, "write", Mock(side_effect=OperationalError))
+    assert post(buyer, order()).status_code == 500
+    assert row().state == LabelState.RECEIVED
 
 
 @pytest.mark.parametrize("source", LabelState)

@@ -58,18 +58,6 @@ def test_the_first_to_commit_gets_the_id(
         assert other.look_up("N1").status_code == other.look_up("N2").status_code == 200
 
 
-def test_two_imports_of_one_shop_at_the_same_time_leave_one_state(transactional_db: None, own: Caller) -> None:
-    """The later one wins, with its numbers."""
-
-    def run(name: str) -> int:
-        return import_lines(own.shop, (line(id=f"P{n}", trackingId=f"{name}{n}", orderNumber=name) for n in range(50)))
-
-    with Threads(2) as pool:
-        assert list(pool.map(run, ["a", "b"])) == [50, 50]
-    found = [own.look_up(f"{name}{n}") for name in "ab" for n in (0, 24, 49)]
-    assert sorted(response.status_code for response in found) == [200] * 3 + [404] * 3
-
-
 def test_imports_of_one_shop_in_contrary_orders_do_not_deadlock(transactional_db: None, own: Caller) -> None:
     count = BATCH_SIZE * 2
     import_lines(own.shop, many(count))

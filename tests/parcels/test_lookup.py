@@ -114,11 +114,6 @@ def test_text_that_no_parcel_can_have_is_not_found(number: str, own: Caller) -> 
     assert_error(own.get(path_of(number)), 404, f"No parcel has the tracking number '{number}'.")
 
 
-@in_one_test("raw", ["%FF", "a%C3", "%ED%A0%80", "%F8%88%80%80%80", "%80%00"])
-def test_bytes_that_are_no_text_are_not_found(raw: str, own: Caller) -> None:
-    assert_error(own.get(PARCELS + raw), 404)
-
-
 @in_one_test(
     "accept", ["text/html", "application/xml", "nonsense", "", "application/json;q=0", "*/*", "image/*, */*;q=0"]
 )

@@ -59,12 +59,6 @@ def test_neither_given_is_400(query: str, own: Caller) -> None:
     assert_error(own.get(SEARCH + query), 400, MISSING)
 
 
-def test_a_parcel_without_an_email_is_not_found_by_one(own: Caller) -> None:
-    import_parcel(own.shop, orderNumber="#1", customerEmail=None)
-    for text in ("None", "null", "#1"):
-        assert ids(own.search(email=text)) == []
-
-
 def test_at_most_fifty_the_newest_are_answered_newest_first(own: Caller) -> None:
     # Neither the order of import nor that of ids is that of creation; three at a time are equally new.
     times = {f"P{n}": MIN_TIME_MS + (n * 7) % 60 // 3 for n in range(60)}
