@@ -31,7 +31,7 @@ from tests.labels.conftest import Sandbox
 from tests.labels.factories import LabelFactory
 from tests.labels.gates import DEADLINE_S, during
 from tests.labels.orders import RECIPIENT, SENDER, order, post
-from tests.shops.commands import call, run_here
+from tests.shops.commands import call, refused, run_here
 from tests.support.api import Caller
 from tests.support.cases import in_one_test
 from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, import_parcel
@@ -239,9 +239,8 @@ def test_a_label_that_is_not_over_leaves_everything_as_it_is(state: LabelState, 
     waiting = label_of_the_person(own.shop, state=state, order_id=parcel["orderId"])
     before = everything()
     for arguments in (["own", EMAIL], ["own", EMAIL, "--dry-run"]):
-        with pytest.raises(CommandError) as caught:
-            run(*arguments)
-        assert str(caught.value) == f"nothing was changed: settle or decide these labels first: {waiting.id}"
+        said = f"nothing was changed: settle or decide these labels first: {waiting.id}"
+        assert refused("erase_customer", *arguments) == said
     assert everything() == before
     assert storage.is_stored(over.pdf_key)
 
@@ -438,8 +437,7 @@ def test_a_label_that_the_shop_begins_to_cancel_meanwhile_leaves_every_row_as_it
     parcel_of_the_person(own.shop, orderId=label.order_id)
     monkeypatch.setattr("labels.personal_data.erasure.await_receipts", lambda _: cancelling.begin(label))
     said = f"only some PDFs were removed: settle or decide these labels first: {label.id}"
-    with pytest.raises(CommandError, match=f"^{said}$"):
-        run("own", EMAIL)
+    assert refused("erase_customer", "own", EMAIL) == said
     assert not storage.is_stored(label.pdf_key)
     assert ShippingLabel.objects.get().recipient["email"] == Parcel.objects.get().customer_email == EMAIL
 
@@ -458,10 +456,7 @@ def test_more_than_a_batch_of_parcels_and_labels_is_erased(own: Caller, monkeypa
 def test_bad_input_is_one_line_and_changes_nothing(arguments: tuple[str, str], own: Caller) -> None:
     parcel_of_the_person(own.shop)
     before = everything()
-    with pytest.raises(CommandError) as caught:
-        run(*arguments)
-    assert len(str(caught.value).splitlines()) == 1
-    assert EMAIL not in str(caught.value)
+    assert EMAIL not in refused("erase_customer", *arguments)
     assert everything() == before
 
 
@@ -484,8 +479,7 @@ def test_an_export_holds_all_that_an_erasure_removes_and_nothing_of_others(
     assert [(found["id"], "pdf" in found) for found in held["labels"]] == [(label.id, False)]
     assert held["pdfs"] == [label.pdf_key]
     assert held["parcels"][0]["destination"]["phone"] == PERSON["phone"]
-    with pytest.raises(CommandError, match="EMAIL"):
-        call("export_customer", "own", " ")
+    assert "EMAIL" in refused("export_customer", "own", " ")
 
 
 @pytest.mark.real_services

@@ -11,7 +11,6 @@ from threading import Event
 from typing import Any
 
 import pytest
-from django.core.management import CommandError
 from django.db import IntegrityError, transaction
 from django.test import Client
 from prometheus_client import REGISTRY
@@ -42,7 +41,7 @@ from shops.models import Shop
 from tests.labels.admin.pages import CONTRACTS, LABELS
 from tests.labels.conftest import Sandbox, assert_coded
 from tests.labels.orders import SENDER, order, post
-from tests.shops.commands import call
+from tests.shops.commands import call, refused
 from tests.support.api import Caller, caller
 from tests.support.desk import act
 from tests.support.factories import ShopFactory, import_parcel
@@ -82,12 +81,6 @@ def tests(test_server: SandboxServer, sandbox: Sandbox, settings: Settings) -> I
 
 def run(*arguments: str) -> str:
     return call(*arguments)[0].strip()
-
-
-def refused(*arguments: str) -> str:
-    with pytest.raises(CommandError) as caught:
-        call(*arguments)
-    return str(caught.value)
 
 
 def exported(staff: Client, page: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from manage import main
 from shops.contracts.models import CarrierContract
@@ -28,6 +28,16 @@ def call(*arguments: str, stdin: str | bytes = "") -> tuple[str, str]:
     with standard_input(stdin):
         call_command(*arguments, stdout=out, stderr=err)
     return out.getvalue(), err.getvalue()
+
+
+def refused(*arguments: str, stdin: str | bytes = "") -> str:
+    """Run a command that is refused and prints nothing; return what it says, which is one line."""
+    out, err = StringIO(), StringIO()
+    with standard_input(stdin), pytest.raises(CommandError) as caught:
+        call_command(*arguments, stdout=out, stderr=err)
+    assert (out.getvalue(), err.getvalue()) == ("", "")
+    (line,) = str(caught.value).splitlines()
+    return line
 
 
 def run_here(*arguments: str | Path, stdin: str | bytes = "") -> tuple[int, str, str]:

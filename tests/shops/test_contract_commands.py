@@ -1,10 +1,8 @@
 """``configure_carrier``: a contract with all its options, replaced as a whole, or one line on standard error."""
 
 from decimal import Decimal
-from io import StringIO
 
 import pytest
-from django.core.management import CommandError, call_command
 
 from carriers.products import PRODUCTS
 from carriers.shipment import Credentials, Customs, CustomsItem, ProductOverride
@@ -13,7 +11,7 @@ from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import ACCOUNT, PASSWORD, PRODUCT
-from tests.shops.commands import call, contracts, standard_input
+from tests.shops.commands import call, contracts, refused
 from tests.support.cases import in_one_test
 from tests.support.factories import ShopFactory
 
@@ -223,13 +221,7 @@ def both(shop: Shop) -> None:
 def test_bad_input_for_a_contract_changes_nothing(case: str, both: None) -> None:
     arguments, secret = BAD[case]
     before = contracts()
-    out, err = StringIO(), StringIO()
-    with standard_input(secret), pytest.raises(CommandError) as caught:
-        call_command(*arguments, stdout=out, stderr=err)
-    said = str(caught.value)
-    assert len(said.splitlines()) == 1
-    assert (out.getvalue(), err.getvalue()) == ("", "")
-    assert "hunter2" not in said
+    assert "hunter2" not in refused(*arguments, stdin=secret)
     assert contracts() == before
 
 
@@ -246,6 +238,4 @@ def test_bad_input_for_a_contract_changes_nothing(case: str, both: None) -> None
     ],
 )
 def test_what_is_wrong_with_a_product_is_said(arguments: list[str], said: str, shop: Shop) -> None:
-    with pytest.raises(CommandError) as caught:
-        call(*arguments, "--password-stdin", stdin="x")
-    assert str(caught.value).startswith(said)
+    assert refused(*arguments, "--password-stdin", stdin="x").startswith(said)

@@ -1,5 +1,7 @@
 """Credentials are encrypted in the database, each for its own row, and keys rotate by ``encrypt_credentials``."""
 
+import re
+
 import pytest
 from cryptography.fernet import Fernet
 from django.core.management import CommandError
@@ -17,7 +19,7 @@ from tests.config.login.staff import Staff
 from tests.labels.factories import ContractFactory
 from tests.labels.gates import during
 from tests.labels.orders import PASSWORD
-from tests.shops.commands import call, contracts
+from tests.shops.commands import call, contracts, refused
 from tests.support.api import client
 
 ENCRYPT = "encrypt_credentials"
@@ -73,8 +75,7 @@ def test_second_factors_rotate_too(db: None, settings: Settings) -> None:
     assert ada.recovery_codes() == codes
     ada.log_in()
     settings.CREDENTIALS_KEYS = [new_key()]
-    with pytest.raises(CommandError, match=r"opens the second factor .*; nothing was changed"):
-        call(ENCRYPT)
+    assert re.search(r"opens the second factor .*; nothing was changed", refused(ENCRYPT))
 
 
 def test_a_second_factor_that_is_used_meanwhile_rotates_too(
@@ -97,10 +98,7 @@ def test_a_new_key_alone_encrypts_nothing_and_says_so(shop: Shop, settings: Sett
     settings.CREDENTIALS_KEYS = [new_key()]
     ContractFactory(shop=shop, carrier_code="beta")
     before = contracts()
-    with pytest.raises(CommandError) as caught:
-        call(ENCRYPT)
-    assert len(str(caught.value).splitlines()) == 1
-    assert str(caught.value).endswith("nothing was changed")
+    assert refused(ENCRYPT).endswith("nothing was changed")
     assert contracts() == before
 
 
