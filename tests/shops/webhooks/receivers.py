@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from shops.webhooks import outbox
+from shops.webhooks.delivering import deliver_due
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 from tests.carriers.support.servers import LoopbackServer, http
 from tests.support.waiting import WAIT_TIMEOUT_S
@@ -75,6 +76,12 @@ def tell_label(shop_id: str, subject: str = "label-1", *, code: str = "ALPHA_UNA
     data = {"id": subject, "orderId": "1", "carrierCode": "alpha", "productCode": "alpha-13", "code": code}
     with transaction.atomic():
         outbox.emit_all(shop_id, [outbox.Event("label.failed", subject, data)])
+
+
+def tell_and_deliver(shop_id: str, subject: str = "label-1", *, code: str = "ALPHA_UNAVAILABLE") -> int:
+    """Tell a shop of a label, and deliver what is due; return the attempts."""
+    tell_label(shop_id, subject, code=code)
+    return deliver_due()
 
 
 def secret_of(endpoint: WebhookEndpoint) -> str:

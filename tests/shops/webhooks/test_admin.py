@@ -16,7 +16,7 @@ from shops.webhooks import endpoints
 from shops.webhooks.delivering import deliver_due
 from shops.webhooks.endpoints import MAX_ENDPOINTS
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
-from tests.shops.webhooks.receivers import Receiver, secret_of, tell_label
+from tests.shops.webhooks.receivers import Receiver, secret_of, tell_and_deliver, tell_label
 from tests.support import desk
 from tests.support.api import logged_in, query_count
 from tests.support.audit import changes, note
@@ -87,8 +87,7 @@ def test_an_endpoint_is_paused_and_resumed_and_keeps_its_url(
 ) -> None:
     change = f"{ENDPOINTS}{endpoint.id}/change/"
     staff.post(change, {"is_paused": "on", "url": "https://evil.example/"})
-    tell_label(endpoint.shop_id)
-    assert deliver_due() == 0
+    assert tell_and_deliver(endpoint.shop_id) == 0
     WebhookDelivery.objects.update(due_at=timezone.now() + timedelta(hours=5))
     staff.post(change, {"event_types": ["label.failed"]})
     assert deliver_due() == 1
@@ -199,8 +198,7 @@ def test_everything_since_a_moment_is_delivered_again(
 ) -> None:
     tell_label(endpoint.shop_id, "before")
     WebhookDelivery.objects.update(created_at=timezone.now() - timedelta(days=2))
-    tell_label(endpoint.shop_id, "after")
-    deliver_due()
+    tell_and_deliver(endpoint.shop_id, "after")
     assert "Events since" in act(staff, "replay", endpoint)
     since = timezone.now() - timedelta(days=1)
     moment = {"since_0": f"{since:%Y-%m-%d}", "since_1": f"{since:%H:%M:%S}"}
@@ -217,8 +215,7 @@ def test_a_delivery_is_seen_with_its_answer_and_made_again(
     staff: Client, endpoint: WebhookEndpoint, receiver: Receiver
 ) -> None:
     receiver.status = 503
-    tell_label(endpoint.shop_id, "seen")
-    deliver_due()
+    tell_and_deliver(endpoint.shop_id, "seen")
     made = WebhookDelivery.objects.get()
     for page in (staff.get(DELIVERIES).text, staff.get(f"{DELIVERIES}{made.id}/change/").text):
         for shown in (made.event_id, endpoint.id, "label.failed", "seen", "503"):

@@ -16,7 +16,7 @@ from shops.webhooks.event_types import EVENT_TYPES
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
 from tests.labels.gates import during
 from tests.shops import commands
-from tests.shops.webhooks.receivers import Receiver, secret_of, tell_label
+from tests.shops.webhooks.receivers import Receiver, secret_of, tell_and_deliver, tell_label
 from tests.support.api import Caller, assert_error
 from tests.support.audit import changes
 from tests.support.cases import in_one_test
@@ -251,8 +251,7 @@ def test_an_address_and_types_change_and_what_is_left_out_stays(own: Caller, rec
 def test_what_failed_is_sent_to_another_address_at_once(own: Caller, receiver: Receiver) -> None:
     made = make(own, receiver)
     receiver.status = 404
-    tell_label(own.shop.id)
-    assert deliver_due() == 1
+    assert tell_and_deliver(own.shop.id) == 1
     for body in ({"eventTypes": None}, {"url": receiver.url}):
         assert send(own, "PATCH", made, body=body).json()["status"] == "failing"
         assert deliver_due() == ("url" in body)
@@ -325,11 +324,9 @@ def test_a_replay_of_nothing_in_particular_is_refused(body: Any, own: Caller, re
 
 def test_deliveries_are_listed_newest_first_and_by_state(own: Caller, receiver: Receiver) -> None:
     made = make(own, receiver)
-    tell_label(own.shop.id, "first")
-    assert deliver_due() == 1
+    assert tell_and_deliver(own.shop.id, "first") == 1
     receiver.status = 503
-    tell_label(own.shop.id, "second")
-    assert deliver_due() == 1
+    assert tell_and_deliver(own.shop.id, "second") == 1
     newest, oldest = get(own, made, "/deliveries")["data"]
     row = WebhookDelivery.objects.get(subject="second")
     assert newest == {

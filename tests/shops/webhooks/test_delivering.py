@@ -23,7 +23,7 @@ from shops.webhooks.sending import Outcome
 from tests.carriers.support.broken_answers import FLOODS
 from tests.carriers.support.servers import LoopbackServer, dripping, once, silent
 from tests.labels.gates import during
-from tests.shops.webhooks.receivers import ANSWER, Receiver, make_due, secret_of, tell_label
+from tests.shops.webhooks.receivers import ANSWER, Receiver, make_due, secret_of, tell_and_deliver, tell_label
 from tests.support.certificates import self_signed, server_context
 from tests.support.factories import ShopFactory
 from tests.support.threads import Elsewhere, Threads
@@ -37,8 +37,7 @@ def row(**conditions: Any) -> WebhookDelivery:
 def attempt(endpoint: WebhookEndpoint, receiver: Receiver, status: int, subject: str = "label-1", **data: str) -> int:
     """Tell of a label, and deliver what is due to a receiver that answers so."""
     receiver.status = status
-    tell_label(endpoint.shop_id, subject, **data)
-    return deliver_due()
+    return tell_and_deliver(endpoint.shop_id, subject, **data)
 
 
 def fail(times: int) -> None:
@@ -51,8 +50,7 @@ def delivered_to(shop: Shop, play: Any, path: str = "", **options: Any) -> Webho
     """Deliver an event to a server that plays something; return the delivery."""
     with LoopbackServer(play, **options) as server:
         endpoints.create(shop=shop, url=server.url + path)
-        tell_label(shop.id)
-        deliver_due()
+        tell_and_deliver(shop.id)
     return row()
 
 
@@ -67,8 +65,7 @@ def short_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_delivery_is_a_signed_post_with_type_time_and_data(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
-    tell_label(endpoint.shop_id)
-    assert deliver_due() == 1
+    assert tell_and_deliver(endpoint.shop_id) == 1
     (received,) = receiver.received
     assert received.headers["content-type"] == "application/json"
     assert received.headers["user-agent"].startswith("parcel-service-webhooks/")
@@ -294,8 +291,7 @@ def test_a_receiver_that_does_not_listen_is_tried_again(shop: Shop) -> None:
     with LoopbackServer(silent) as server:
         url = server.url
     endpoints.create(shop=shop, url=url)
-    tell_label(shop.id)
-    deliver_due()
+    tell_and_deliver(shop.id)
     assert (row().state, row().last_reason) == ("queued", "not_connected")
 
 
@@ -303,8 +299,7 @@ def test_a_certificate_that_no_authority_signed_is_refused(shop: Shop, tmp_path:
     context = server_context(self_signed(tmp_path / "receiver.pem"))
     with LoopbackServer(once(b"HTTP/1.1 200 OK\r\n\r\n"), tls=context) as server:
         endpoints.create(shop=shop, url=server.url)
-        tell_label(shop.id)
-        deliver_due()
+        tell_and_deliver(shop.id)
         assert server.requests == []
     assert (row().state, row().last_reason) == ("queued", "tls")
 
@@ -314,8 +309,7 @@ def test_no_proxy_of_the_environment_is_used(
 ) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    tell_label(endpoint.shop_id)
-    deliver_due()
+    tell_and_deliver(endpoint.shop_id)
     assert len(receiver.received) == 1
 
 
@@ -459,8 +453,7 @@ def test_a_secret_that_no_key_opens_is_a_failure_of_its_own(
     endpoint: WebhookEndpoint, receiver: Receiver, settings: Any
 ) -> None:
     settings.CREDENTIALS_KEYS = ["MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI="]
-    tell_label(endpoint.shop_id)
-    deliver_due()
+    tell_and_deliver(endpoint.shop_id)
     assert (row().state, row().last_reason) == ("queued", "secret_unreadable")
     assert receiver.connections == 0
     assert state_of(endpoint) == "active"
@@ -578,8 +571,7 @@ def test_outcomes_are_written_down_when_the_database_is_back(
     monkeypatch.setattr(delivering, "record", record_or_fail)
     monkeypatch.setattr(delivering, "POLL_S", 0.0)  # so that there are rounds with nothing to write down
     monkeypatch.setattr("shops.webhooks.delivering.connection.close", lambda: None)  # the test's transaction is on it
-    tell_label(endpoint.shop_id)
-    assert deliver_due() == 1
+    assert tell_and_deliver(endpoint.shop_id) == 1
     assert row().state == "delivered"
     assert len(receiver.received) == 1
 
@@ -609,8 +601,7 @@ def test_events_and_signatures_take_their_time_from_the_database(
 ) -> None:
     ahead = timezone.now() + timedelta(minutes=10)
     monkeypatch.setattr("time.time", ahead.timestamp)
-    tell_label(endpoint.shop_id)
-    assert deliver_due() == 1
+    assert tell_and_deliver(endpoint.shop_id) == 1
     assert int(receiver.received[0].headers["webhook-timestamp"]) < ahead.timestamp() - 500
 
 
@@ -619,8 +610,7 @@ def test_a_slow_endpoint_is_served_where_there_is_one_place(
 ) -> None:
     monkeypatch.setattr("shops.webhooks.delivering.CONCURRENCY", 1)
     WebhookEndpoint.objects.update(is_slow=True)
-    tell_label(endpoint.shop_id)
-    assert deliver_due() == 1
+    assert tell_and_deliver(endpoint.shop_id) == 1
 
 
 def test_told_to_stop_it_begins_nothing(endpoint: WebhookEndpoint, receiver: Receiver) -> None:

@@ -11,7 +11,7 @@ from shops.webhooks import endpoints
 from shops.webhooks.delivering import deliver_due
 from shops.webhooks.metrics import queue_metrics
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
-from tests.shops.webhooks.receivers import Receiver, tell_label
+from tests.shops.webhooks.receivers import Receiver, tell_and_deliver, tell_label
 from tests.support.factories import ShopFactory
 
 
@@ -55,8 +55,7 @@ def test_the_endpoint_that_nobody_serves_counts_whatever_others_get(waiting: Web
 
 def test_what_waits_for_its_next_attempt_is_not_due(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
     receiver.status = 500
-    tell_label(endpoint.shop_id)
-    deliver_due()
+    tell_and_deliver(endpoint.shop_id)
     assert (gauge("webhook_deliveries_queued"), gauge("webhook_oldest_due_seconds")) == (1, 0)
     assert (gauge("webhook_endpoints_active"), gauge("webhook_endpoints_failing")) == (1, 1)
 

@@ -14,7 +14,7 @@ from shops.webhooks import endpoints, public_addresses
 from shops.webhooks.delivering import deliver_due
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from shops.webhooks.public_addresses import UrlError, check_url, is_public, may_connect, split_url
-from tests.shops.webhooks.receivers import Receiver, tell_label
+from tests.shops.webhooks.receivers import Receiver, tell_and_deliver
 from tests.support.cases import in_one_test
 from tests.support.waiting import WAIT_TIMEOUT_S
 
@@ -183,8 +183,7 @@ def test_a_name_that_is_bound_again_after_its_check_is_not_connected_to(
     resolved["shop.example"] = ["1.1.1.1", "127.0.0.1"]
     check_url(url := f"https://shop.example:{receiver.port}/")
     endpoint, _ = endpoints.create(shop=shop, url=url)
-    tell_label(shop.id)
-    deliver_due()
+    tell_and_deliver(shop.id)
     assert WebhookDelivery.objects.get().last_reason == "address_not_public"
     assert receiver.connections == 0
     # It is the check that keeps it away: without it, the same endpoint is connected to.
@@ -209,8 +208,7 @@ def test_an_endpoint_that_got_into_the_database_is_not_connected_to_at_a_private
         row = WebhookEndpoint(shop=shop, url=f"{scheme}://{host}:{receiver.port}/hook")
         row.set_secret("whsec_" + "A" * 43 + "=")
         row.save()
-    tell_label(shop.id)
-    assert deliver_due() == 2
+    assert tell_and_deliver(shop.id) == 2
     assert receiver.connections == 0
     assert {row.last_reason for row in WebhookDelivery.objects.all()} <= {
         "address_not_public",

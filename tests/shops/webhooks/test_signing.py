@@ -8,10 +8,9 @@ import pytest
 
 from shops.models import Shop
 from shops.webhooks import endpoints, signing
-from shops.webhooks.delivering import deliver_due
 from shops.webhooks.models import WebhookEndpoint
 from tests.clients.test_clients import BIN, HERE, run
-from tests.shops.webhooks.receivers import Received, Receiver, tell_label
+from tests.shops.webhooks.receivers import Received, Receiver, tell_and_deliver
 
 VERIFY = HERE / "python" / "verify.py"
 VERIFY_JS = HERE / "typescript" / "verify.mjs"
@@ -47,8 +46,7 @@ def test_the_standards_library_verifies_a_delivery_and_refuses_an_altered_one(
     program: str, shop: Shop, receiver: Receiver
 ) -> None:
     _, secret = endpoints.create(shop=shop, url=receiver.url)
-    tell_label(shop.id)
-    deliver_due()
+    tell_and_deliver(shop.id)
     (received,) = receiver.received
     assert verified(program, secret, received) == "verified label.failed"
     assert verified(program, secret, received, received.body.replace(b"label-1", b"label-2")) == "refused"
@@ -63,11 +61,9 @@ def test_after_a_rotation_both_secrets_verify_until_its_overlap_is_over(
 ) -> None:
     endpoint, before = endpoints.create(shop=shop, url=receiver.url)
     after = endpoints.rotate(endpoint)
-    tell_label(shop.id, "first")
-    deliver_due()
+    tell_and_deliver(shop.id, "first")
     WebhookEndpoint.objects.update(previous_until=endpoint.created_at)
-    tell_label(shop.id, "second")
-    deliver_due()
+    tell_and_deliver(shop.id, "second")
     first, second = receiver.received
     assert [len(each.headers["webhook-signature"].split()) for each in (first, second)] == [2, 1]
     assert verified(program, before, first) == verified(program, after, first) == "verified label.failed"
