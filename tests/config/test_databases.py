@@ -69,12 +69,6 @@ def test_an_option_that_is_none_is_told_as_one(option: str) -> None:
         databases.database_url(f"postgresql://u:hunter2@h1/db?sslmode=require&{option}")
 
 
-@pytest.mark.parametrize("url", ["sqlite:///file", "mysql://u:p@h/db", "hunter2"])
-def test_a_replica_is_postgresql(url: str) -> None:
-    with pytest.raises(ValidationError):
-        databases.replica_url(url, primary_url="postgresql://u:p@h/db")
-
-
 def test_sqlite_has_no_replicas() -> None:
     with pytest.raises(ValidationError, match="SQLite has no replicas"):
         databases.replica_url(REPLICAS, primary_url="sqlite:///file")

@@ -1,6 +1,5 @@
 """GET events: in the order of commits, none skipped and none twice, for shops with and without an endpoint."""
 
-import re
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
@@ -14,7 +13,6 @@ from shops.webhooks import feed
 from shops.webhooks.models import WebhookEvent
 from tests.shops.webhooks.receivers import tell_label
 from tests.support.api import Caller, Response, assert_error
-from tests.support.cases import in_one_test
 from tests.support.paths import TRACKING
 from tests.support.threads import Threads
 from tests.support.waiting import WAIT_TIMEOUT_S
@@ -90,27 +88,16 @@ def test_another_shops_events_and_places_are_not_to_be_had(own: Caller, other: C
     assert_error(other.get(EVENTS, query_params={"after": ask(own)["next"]}), 400)
 
 
-@in_one_test(
-    "query, said",
-    [
-        ({"after": "nonsense"}, "after: is no `next`"),
-        ({"type": "label.lost"}, "type: must be one of parcel.status_changed"),
-        ({"limit": "501"}, "limit: must be a whole number from 1 to 500"),
-        ({"limit": "0"}, "limit: must be a whole number"),
-        ({"since": "1"}, "since: is no parameter here"),
-    ],
-)
-def test_a_query_that_cant_be_read_is_refused_by_name(query: dict[str, str], said: str, own: Caller) -> None:
-    response = own.get(EVENTS, query_params=query)
-    assert_error(response, 400)
-    assert said in response.json()["message"]
-
-
 def test_every_fault_of_a_query_is_named_at_once(own: Caller) -> None:
-    query = {"after": "nonsense", "type": "label.lost", "limit": "501", "since": "1"}
-    response = own.get(EVENTS, query_params=query)
+    response = own.get(EVENTS, query_params={"after": "nonsense", "type": "label.lost", "limit": "501", "since": "1"})
     assert_error(response, 400)
-    assert re.findall(r"(\w+): (?:is no|must be)", response.json()["message"]) == list(query)
+    for said in (
+        "after: is no `next`",
+        "type: must be one of parcel.status_changed",
+        "limit: must be a whole number from 1 to 500",
+        "since: is no parameter here",
+    ):
+        assert said in response.json()["message"]
 
 
 def age(days: float, **conditions: Any) -> None:
