@@ -14,6 +14,7 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 from django.core.servers.basehttp import ThreadedWSGIServer  # closes its threads' connections
 from django.core.wsgi import get_wsgi_application
+from django.test import Client
 
 from tests.support.processes import ROOT
 from tests.support.programs import needs
@@ -34,9 +35,12 @@ class SilentHandler(WSGIRequestHandler):
         """Write nothing."""
 
 
-def shown(checks: Sequence[Sequence[Any]], profile: Path, cookie: str = "") -> list[dict[str, Any]]:
+def shown(
+    checks: Sequence[Sequence[Any]], profile: Path, staff: Client | None = None, language: str = ""
+) -> list[dict[str, Any]]:
     """Open each page in its width and theme, take the step if there is one, and return what was found."""
-    with served(checks, cookie) as address:
+    session = staff.cookies["sessionid"].value if staff else ""
+    with served(checks, f"sessionid={session}; language={language}") as address:
         command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={profile}", f"{address}/runner"]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     (found,) = re.findall(r'<pre id="found">(.*?)</pre>', output, re.DOTALL)

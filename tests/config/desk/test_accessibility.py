@@ -85,7 +85,7 @@ def test_a_browser_finds_no_fault_in_any_page(tmp_path: Path, width: int, scheme
     staff = logged_in(is_superuser=True)
     passkey = {"user": User.objects.get(), "type": Authenticator.Type.WEBAUTHN}
     Authenticator.objects.create(**passkey, data={"name": "x" * 100, "credential": {}})
-    results = shown(checks, tmp_path, cookie=f"sessionid={staff.cookies['sessionid'].value}")
+    results = shown(checks, tmp_path, staff)
     assert [result for result in results if result.get("failed") or result["found"]] == []
     assert [result for result in results if result["scrollWidth"] > result["width"]] == []
     heights = {result["path"]: result["scrollHeight"] for result in results}
@@ -95,8 +95,7 @@ def test_a_browser_finds_no_fault_in_any_page(tmp_path: Path, width: int, scheme
 @needs_browser
 def test_filters_and_the_accounts_menu_open_by_the_keyboard(tmp_path: Path) -> None:
     made()
-    cookie = f"sessionid={logged_in(is_superuser=True).cookies['sessionid'].value}; language=fr"
-    (result,) = shown([(PARCELS, DESK, "light", KEYS)], tmp_path, cookie)
+    (result,) = shown([(PARCELS, DESK, "light", KEYS)], tmp_path, logged_in(is_superuser=True), "fr")
     assert result["told"] is True  # the first of the filters has the focus, the menu's words fit, the list is named
     assert "aria-input-field-name" not in [fault for fault, *_ in result["found"]]
 
@@ -107,8 +106,8 @@ def test_the_figures_for_finance_fit_a_laptop_in_french(tmp_path: Path) -> None:
     for number, product_code in enumerate(["beta_point_retrait_france", "alpha_domicile_sans_signature"]):
         LabelFactory(shop=shop, product_code=product_code, weights_kg=[1234.567], order_id=f"{number}")
     recount()
-    cookie = f"sessionid={logged_in(is_superuser=True).cookies['sessionid'].value}; language=fr"
-    (result,) = shown([("/admin/labels/labelfigure/", LAPTOP, "light", SCROLLING)], tmp_path, cookie)
+    check = ("/admin/labels/labelfigure/", LAPTOP, "light", SCROLLING)
+    (result,) = shown([check], tmp_path, logged_in(is_superuser=True), "fr")
     assert result["told"] == [False, False]  # labels bought; handed in and delivered
 
 
@@ -120,8 +119,8 @@ def test_the_lists_of_parcels_and_labels_fit_a_laptop(tmp_path: Path, language: 
     import_parcel(shop, trackingId="XU957710695FR", orderNumber="#1001", carrierDisplayName="Alpha Express", **parcel)
     refusal = {"state": "failed", "error_code": "BETA_REQUEST_REJECTED", "error_message": message}
     LabelFactory(shop=shop, product_code="beta_domicile_sans_signature_outre_mer", **refusal)
-    cookie = f"sessionid={logged_in(is_superuser=True).cookies['sessionid'].value}; language={language}"
-    results = shown([(path, LAPTOP, "light", OVERFLOW) for path in (PARCELS, LABELS)], tmp_path, cookie)
+    checks = [(path, LAPTOP, "light", OVERFLOW) for path in (PARCELS, LABELS)]
+    results = shown(checks, tmp_path, logged_in(is_superuser=True), language)
     assert [result["told"] for result in results] == [False, False]
 
 
@@ -137,7 +136,7 @@ def test_long_ids_and_names_leave_the_other_columns_and_a_phone_their_place(tmp_
     lists = ("shops/auditentry/", "shops/webhookdelivery/", "auth/user/")
     checks: list[Any] = [(f"/admin/{path}", LAPTOP, "light", OVERFLOW) for path in lists]
     checks.append((f"/admin/shops/auditentry/{entry.pk}/change/", PHONE, "light"))
-    *of_lists, of_entry = shown(checks, tmp_path, f"sessionid={staff.cookies['sessionid'].value}")
+    *of_lists, of_entry = shown(checks, tmp_path, staff)
     assert {result["path"]: result["told"] for result in of_lists} == {f"/admin/{path}": False for path in lists}
     assert of_entry["scrollWidth"] <= PHONE
 
@@ -153,7 +152,6 @@ def deliver_about(subject: str, shop: Shop) -> None:
 @needs_browser
 def test_a_parcel_is_printed_with_its_number_and_status_and_without_buttons(tmp_path: Path) -> None:
     parcel = import_parcel(ShopFactory(), customerEmail="zoe@example.com")
-    cookie = f"sessionid={logged_in(is_superuser=True).cookies['sessionid'].value}"
     check = (f"{PARCELS}{parcel['id']}/change/", DESK, "light", HIDDEN_IN_PRINT)
-    (result,) = shown([check], tmp_path, cookie)
+    (result,) = shown([check], tmp_path, logged_in(is_superuser=True))
     assert result["told"] == ["header", ".parcel-actions", ".parcel section form"]
