@@ -114,15 +114,9 @@ class Late(BytesIO):
         return super().read(*args)
 
 
-def take_access() -> None:
-    AccessToken.objects.all().revoke()
-
-
-def deactivate() -> None:
-    Shop.objects.update(is_active=False)
-
-
-@pytest.mark.parametrize("happens", [take_access, deactivate])
+@pytest.mark.parametrize(
+    "happens", [lambda: AccessToken.objects.all().revoke(), lambda: Shop.objects.update(is_active=False)]
+)
 @pytest.mark.parametrize("path", [SHIPMENTS, f"{SHIPMENTS}/check", f"{TRACKING}/webhooks"])
 def test_a_body_that_comes_after_its_token_has_become_invalid_is_refused(
     path: str, happens: Callable[[], object], own: Caller
@@ -135,19 +129,14 @@ def test_a_body_that_comes_after_its_token_has_become_invalid_is_refused(
     assert not WebhookEndpoint.objects.exists()
 
 
-def set_password() -> None:
-    User.objects.update(password="another")
-
-
-def deactivate_staff() -> None:
-    User.objects.update(is_active=False)
-
-
-def end_all_sessions() -> None:
-    Session.objects.all().delete()
-
-
-@pytest.mark.parametrize("happens", [set_password, deactivate_staff, end_all_sessions])
+@pytest.mark.parametrize(
+    "happens",
+    [
+        lambda: User.objects.update(password="another"),
+        lambda: User.objects.update(is_active=False),
+        lambda: Session.objects.all().delete(),
+    ],
+)
 def test_a_form_that_comes_after_its_sender_was_shut_out_is_refused(happens: Callable[[], object], own: Caller) -> None:
     browser, token = logged_in("change_accesstoken", "view_accesstoken"), AccessToken.objects.get()
     form = {"action": "revoke", "_selected_action": token.id, "is_confirmed": "1"}

@@ -163,12 +163,6 @@ def decides(desk: Desk) -> None:
     assert ShippingLabel.objects.filter(state=LabelState.FAILED).count() == 2
 
 
-def pastes(desk: Desk) -> None:
-    desk.search(" ".join([LATE, DONE, BOUGHT, *(f"6A{number:011}" for number in range(27))])).sees(
-        "Found: 3", "Not found: 27"
-    )
-
-
 def gets_a_sheet(desk: Desk) -> None:
     desk.click("Lists of numbers").press("XLSX", numbers=f"{LATE}\n{DONE}")
     assert "spreadsheet" in desk.kind
@@ -178,14 +172,6 @@ def erases(desk: Desk) -> None:
     desk.click("Erase or export a customer").press("Find", shop_id="lumiere", email="anais@mail.example")
     desk.press("Erase the customer")
     assert not Parcel.objects.filter(customer_email="anais@mail.example").exists()
-
-
-def takes(desk: Desk) -> None:
-    desk.press("Take").sees("taken by")
-
-
-def notes(desk: Desk) -> None:
-    desk.search(LATE).press("Leave the note", note="Called the shop.").sees("Called the shop.")
 
 
 def hands_over(desk: Desk) -> None:
@@ -215,6 +201,8 @@ def gives_a_link(desk: Desk) -> None:
     desk.click("Users").press("Run", action="give_password_link", _selected_action=str(bob.pk)).sees("bob")
 
 
+THIRTY = " ".join([LATE, DONE, BOUGHT, *(f"6A{number:011}" for number in range(27))])
+NOTE = "Called the shop."
 TASKS: dict[str, dict[str, Callable[[Desk], None]]] = {
     "Support": {
         "where is this parcel": find(LATE, "Maison Lumière"),
@@ -230,12 +218,12 @@ TASKS: dict[str, dict[str, Callable[[Desk], None]]] = {
         "parcels past their promise": row("Past their promise", LATE),
         "parcels that go back from their pickup point": row("Go back from their pickup point", SOON),
         "lost, damaged, refused": row("Lost, damaged or refused", LOST),
-        "thirty numbers from an e-mail": pastes,
+        "thirty numbers from an e-mail": find(THIRTY, "Found: 3", "Not found: 27"),
         "a list of numbers as a sheet": gets_a_sheet,
         "a request by its id": find(REQUEST, "ALPHA_ADDRESS_REJECTED"),
         "which webhooks a parcel sent": find(LATE, "parcel.status_changed"),
-        "take a row of the queue": takes,
-        "leave a note on a parcel": notes,
+        "take a row of the queue": lambda desk: desk.press("Take").sees("taken by"),
+        "leave a note on a parcel": lambda desk: desk.search(LATE).press("Leave the note", note=NOTE).sees(NOTE),
         "hand a parcel over": hands_over,
         "erase a customer": erases,
     },

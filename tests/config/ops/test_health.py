@@ -65,6 +65,16 @@ def ask(path: str = "/readyz") -> Response:
     return response
 
 
+def assert_shown(**changes: str) -> None:
+    """Check that the service is ready, and shows these parts in another state."""
+    response = ask()
+    assert (response.status_code, response.json()["checks"]) == (200, expected(**changes))
+
+
+def said_of(caplog: pytest.LogCaptureFixture, fact: str) -> list[str]:
+    return [vars(record)[fact] for record in caplog.records if record.name == "service.health"]
+
+
 def broken(*args: Any, **kwargs: Any) -> Any:
     raise DatabaseError("host db.internal password=hunter2")
 
@@ -76,11 +86,8 @@ def test_liveness_depends_on_nothing_else(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_service_with_a_migrated_database_is_ready(transactional_db: None) -> None:
-    response = ask()
-    assert (response.status_code, response.json()) == (
-        200,
-        {"status": "ok", "version": __version__, "checks": expected()},
-    )
+    assert ask().json() == {"status": "ok", "version": __version__, "checks": expected()}
+    assert_shown()
 
 
 def test_a_database_check_closes_its_connection(transactional_db: None) -> None:
@@ -101,7 +108,7 @@ def test_without_a_database_it_is_not_ready_and_does_not_say_why(
     response = ask()
     assert response.status_code == 503
     assert response.json() == {"status": "not ready", "version": __version__, "checks": expected(database="failing")}
-    assert [vars(record)["reason"] for record in caplog.records if record.name == "service.health"] == ["DatabaseError"]
+    assert said_of(caplog, "reason") == ["DatabaseError"]
     assert "hunter2" not in caplog.text + response.content.decode()
 
 
@@ -112,7 +119,7 @@ def test_a_database_that_is_away_is_one_failure(
         monkeypatch.setattr(health, name, broken)
     unknown = "unknown without the database"
     assert ask().json()["checks"] == expected(database="failing", clock=unknown, credentials=unknown)
-    assert [vars(record)["check"] for record in caplog.records if record.name == "service.health"] == ["database"]
+    assert said_of(caplog, "check") == ["database"]
 
 
 def test_with_migrations_to_run_it_is_not_ready(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,9 +139,7 @@ def test_one_of_several_databases_is_enough_to_read_parcels(
     assert health.databases() == {"default": "database"}
     names = {"default": "database", "replica": "database replica"}
     monkeypatch.setattr(health, "databases", lambda: names)
-    response = ask()  # no connection of that name can be made
-    assert response.status_code == 200
-    assert response.json()["checks"] == expected(**{"database replica": "failing"})
+    assert_shown(**{"database replica": "failing"})  # no connection of that name can be made
 
 
 def test_a_hanging_check_delays_no_probe_and_is_not_started_twice(
@@ -182,18 +187,16 @@ def test_a_folder_that_cannot_be_written_to_is_shown(
     (tmp_path / "labels").write_text("no folder")
     labels = settings.STORAGES["labels"] | {"OPTIONS": {"location": str(tmp_path / "labels")}}
     settings.STORAGES = settings.STORAGES | {"labels": labels}
-    response = ask()
-    assert (response.status_code, response.json()["checks"]) == (200, expected(storage="failing"))
-    assert [vars(record)["reason"] for record in caplog.records if record.name == "service.health"] == ["EACCES"]
+    assert_shown(storage="failing")
+    assert said_of(caplog, "reason") == ["EACCES"]
 
 
 def test_a_full_disk_is_shown_and_lets_the_service_start(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: Path("/dev/full").open("wb"))  # noqa: SIM115 - its caller does
-    response = ask()
-    assert (response.status_code, response.json()["checks"]) == (200, expected(storage="failing"))
-    assert [vars(record)["reason"] for record in caplog.records if record.name == "service.health"] == ["ENOSPC"]
+    assert_shown(storage="failing")
+    assert said_of(caplog, "reason") == ["ENOSPC"]
     check_folder()
 
 
@@ -211,8 +214,7 @@ def test_a_redis_that_does_not_answer_is_shown(transactional_db: None, settings:
     caches: dict[str, Any] = deepcopy(django_settings.CACHES)
     caches["rate_limit"]["LOCATION"] = ["redis://127.0.0.1:1/0"]
     settings.CACHES = caches
-    response = ask()
-    assert (response.status_code, response.json()["checks"]) == (200, expected(redis="failing"))
+    assert_shown(redis="failing")
 
 
 @pytest.mark.real_services
@@ -224,10 +226,10 @@ def test_a_redis_that_is_full_is_shown(transactional_db: None, settings: Setting
     settings.CACHES = caches
     with Redis(tmp_path / "redis", port, ['save ""', "maxmemory 1", "maxmemory-policy noeviction"]) as server:
         server.wait_for("PING", answer=bool)
-        assert ask().json()["checks"] == expected(redis="failing")
+        assert_shown(redis="failing")
         server.ask("CONFIG", "SET", "maxmemory", "0")
         health.checks.cache_clear()
-        assert ask().json()["checks"] == expected()
+        assert_shown()
 
 
 def test_the_state_of_each_services_circuit_breaker_is_shown(transactional_db: None) -> None:
@@ -235,13 +237,9 @@ def test_the_state_of_each_services_circuit_breaker_is_shown(transactional_db: N
     for _ in range(5):
         with pytest.raises(CarrierUnavailable), breaker.call():
             raise CarrierUnavailable("beta", is_carrier_failing=True)
-    response = ask()
-    assert (response.status_code, response.json()["checks"]) == (
-        200,
-        expected(**{"beta pickup points": "circuit breaker open"}),
-    )
+    assert_shown(**{"beta pickup points": "circuit breaker open"})
     breaker._opened_at_s -= breaker._reset_timeout_s
-    assert ask().json()["checks"]["beta pickup points"] == "circuit breaker half-open"
+    assert_shown(**{"beta pickup points": "circuit breaker half-open"})
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])
@@ -256,11 +254,8 @@ def test_a_host_whose_clock_is_off_is_degraded_and_says_so(
     offset_s: float, transactional_db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("shops.db.clock.now", lambda: timezone.now() - timedelta(seconds=offset_s))
-    response = ask()
-    assert (response.status_code, response.json()) == (
-        200,
-        {"status": "degraded", "version": __version__, "checks": expected(clock="off")},
-    )
+    assert_shown(clock="off")
+    assert ask().json()["status"] == "degraded"
     (said,) = [record for record in caplog.records if record.name == "service.clock"]
     assert (said.levelname, round(vars(said)["offset_s"])) == ("ERROR", offset_s)
 
