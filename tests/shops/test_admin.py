@@ -37,6 +37,8 @@ PERMISSIONS = (
 TOKENS = "/admin/shops/accesstoken/"
 SHOPS = "/admin/shops/shop/"
 JOINED = {"date_joined_0": "2026-01-01", "date_joined_1": "10:00"}
+NO_TOKENS = {"tokens-TOTAL_FORMS": 0, "tokens-INITIAL_FORMS": 0}
+RENAMED = {"name": "Renamed", "is_active": "on"} | NO_TOKENS
 HOSTILE = """"><script>alert(1)</script><img src=x onerror='alert(2)'>"""
 
 
@@ -48,8 +50,7 @@ def test_the_admin_is_found_without_its_slash() -> None:
 def test_a_shop_is_made_renamed_and_made_inactive_but_never_deleted(staff: Client) -> None:
     staff.post(f"{SHOPS}add/", {"name": "Nordlicht", "is_active": "on"})
     shop = Shop.objects.get()
-    no_tokens = {"tokens-TOTAL_FORMS": 0, "tokens-INITIAL_FORMS": 0}
-    answer = staff.post(f"{SHOPS}{shop.id}/change/", {"name": "Nordlicht Versand", **no_tokens})
+    answer = staff.post(f"{SHOPS}{shop.id}/change/", {"name": "Nordlicht Versand"} | NO_TOKENS)
     assert answer.status_code == 302
     shop.refresh_from_db()
     assert (shop.name, shop.is_active) == ("Nordlicht Versand", False)
@@ -57,14 +58,13 @@ def test_a_shop_is_made_renamed_and_made_inactive_but_never_deleted(staff: Clien
 
 
 def test_by_a_page_that_is_out_of_date_nothing_is_saved(staff: Client, shop: Shop) -> None:
-    page = f"/admin/shops/shop/{shop.id}/change/"
-    fields = {"name": "Renamed", "is_active": "on", "tokens-TOTAL_FORMS": 0, "tokens-INITIAL_FORMS": 0}
+    page = f"{SHOPS}{shop.id}/change/"
     read = {"seen": seen(staff.get(page).text)}
     Shop.objects.filter(id=shop.id).update(is_active=False)  # a colleague stops the shop
-    assert "it has changed since the page was read" in staff.post(page, fields | read, follow=True).text
+    assert "it has changed since the page was read" in staff.post(page, RENAMED | read, follow=True).text
     shop.refresh_from_db()
     assert (shop.is_active, shop.name == "Renamed") == (False, False)
-    staff.post(page, fields | {"seen": seen(staff.get(page).text)})
+    staff.post(page, RENAMED | {"seen": seen(staff.get(page).text)})
     shop.refresh_from_db()
     assert (shop.is_active, shop.name) == (True, "Renamed")
 
@@ -91,7 +91,7 @@ def test_what_a_command_or_its_owner_changes_while_a_page_is_saved_stays_changed
         f"{SHOPS}{shop.id}/change/": (
             ShopAdmin,
             lambda: call("set_sender_address", shop.id, "-", stdin=orjson.dumps(SENDER)),
-            {"name": "Renamed", "is_active": "on", "tokens-TOTAL_FORMS": 0, "tokens-INITIAL_FORMS": 0},
+            RENAMED,
         ),
         f"/admin/auth/user/{user.pk}/change/": (
             UserAdmin,
@@ -114,12 +114,11 @@ def test_what_a_command_or_its_owner_changes_while_a_page_is_saved_stays_changed
 @pytest.mark.django_db(transaction=True)
 def test_by_a_page_that_waits_for_another_change_nothing_is_saved(staff: Client, shop: Shop) -> None:
     page = f"{SHOPS}{shop.id}/change/"
-    fields = {"name": "Renamed", "is_active": "on", "tokens-TOTAL_FORMS": 0, "tokens-INITIAL_FORMS": 0}
     read = {"seen": seen(staff.get(page).text)}
     with Threads(1) as pool:
         with transaction.atomic():
             Shop.objects.update(is_active=False)
-            saved = pool.submit(staff.post, page, fields | read, follow=True)
+            saved = pool.submit(staff.post, page, RENAMED | read, follow=True)
             until(lambda: value(WAITING))
         answer = saved.result(WAIT_TIMEOUT_S)
     assert "it has changed since the page was read" in answer.text
@@ -154,7 +153,7 @@ def test_a_shops_page_shows_where_it_sends_from(staff: Client, shop: Shop) -> No
     page = staff.get(path).text
     for name in names:
         assert f"the {name}" in page
-    staff.post(path, {"name": "new", "sender_address": "{}", "tokens-TOTAL_FORMS": 0, "tokens-INITIAL_FORMS": 0})
+    staff.post(path, {"name": "new", "sender_address": "{}"} | NO_TOKENS)
     assert Shop.objects.get().sender_address == shop.sender_address
 
 
