@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import Group, Permission, User
-from django.test import Client
 from django.utils import timezone
 from django.utils.html import escape
 
@@ -21,7 +20,7 @@ from tests.labels.factories import LabelFactory
 from tests.support import pseudo
 from tests.support.api import Response
 from tests.support.canaries import canary, found_in
-from tests.support.desk import FRENCH, member, person, routes, rows
+from tests.support.desk import FRENCH, give, member, person, routes, rows
 from tests.support.markup import parsed
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
@@ -163,19 +162,6 @@ def test_no_permission_that_leads_nowhere_is_offered() -> None:
         assert choices(root.get(path), field) == set(map(in_words, offered()))
     assert offered().count() < Permission.objects.count() / 2
     assert not offered().exclude(content_type__app_label__in=["auth", "shops", "parcels", "labels"]).exists()
-
-
-def give(browser: Client, user: User, *roles: str) -> Response:
-    """Tick these roles, and no others, on a user's page."""
-    groups = [Group.objects.get(name=role).pk for role in roles]
-    data = {
-        "username": user.username,
-        "is_staff": "on",
-        "is_active": "on",
-        "groups": groups,
-        "date_joined_0": "2026-01-01",
-    }
-    return browser.post(f"{USERS}{user.pk}/change/", data | {"date_joined_1": "10:00:00", "is_superuser": "on"})
 
 
 def roles_of(user: User) -> set[str]:

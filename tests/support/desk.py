@@ -78,6 +78,14 @@ def act(browser: Client, action: str, *chosen: models.Model, **fields: str) -> R
     return browser.post(page, selected | fields, follow=True)
 
 
+def give(browser: Client, user: User, *roles: str, **fields: str) -> Response:
+    """Tick these roles, and no others, on a user's page."""
+    groups = Group.objects.filter(name__in=roles).values_list("pk", flat=True)
+    own = {"username": user.username, "is_staff": "on", "is_active": "on", "is_superuser": "on", "groups": [*groups]}
+    joined = {"date_joined_0": "2026-01-01", "date_joined_1": "10:00:00"}
+    return browser.post(f"/admin/auth/user/{user.pk}/change/", own | joined | fields)
+
+
 def seen(page: str) -> list[str]:
     """Find the digests that a page's forms send of what it showed: of a label, or of the values of a form."""
     return re.findall(r'name="seen" value="(\w+)"', page)

@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import User
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.test import Client
 from django.utils import timezone
@@ -15,7 +15,7 @@ from shops.staff.audit.recording import Actor, acting, record
 from tests.config.login.staff import LOGIN, Staff, give_password
 from tests.labels.gates import during
 from tests.support.api import Clock, Response, client
-from tests.support.desk import act, member
+from tests.support.desk import act, give, member
 from tests.support.threads import Elsewhere
 
 pytestmark = pytest.mark.django_db
@@ -48,7 +48,7 @@ def test_an_account_is_made_without_a_password_and_its_owner_sets_it_once(clock:
     assert (bob.is_staff, bob.has_usable_password()) == (True, False)
     assert "a colleague who did not gives the link" in act(maker, "give_password_link", bob).text
     carol = User.objects.get(username="carol")
-    maker.post(f"{USERS}{carol.pk}/change/", {"username": "c", "date_joined_0": "2026-01-01", "date_joined_1": "10:00"})
+    give(maker, carol, username="c")
     assert "a colleague who did not gives the link" in act(maker, "give_password_link", bob).text, "by another name"
     given = act(giver, "give_password_link", bob)
     assert "/static/shops/admin.css" in given.text  # the page's layout
@@ -87,17 +87,14 @@ def test_whoever_chose_its_roles_gives_no_link(clock: Clock) -> None:
 def test_whoever_gave_the_link_chooses_no_roles(clock: Clock) -> None:
     giver, chooser = clerks()
     bob = User.objects.create_user("bob", is_staff=True)
-    group = Group.objects.get(name="Support")
-    form = {"username": "bob", "is_staff": "on", "is_active": "on", "groups": [group.pk]}
-    form |= {"date_joined_0": "2026-01-01", "date_joined_1": "10:00:00"}
     assert link_in(act(giver, "give_password_link", bob))
-    assert giver.post(f"{USERS}{bob.pk}/change/", form).status_code == 302
+    assert give(giver, bob, "Support").status_code == 302
     assert not bob.groups.exists()
-    assert chooser.post(f"{USERS}{bob.pk}/change/", form).status_code == 302
-    assert bob.groups.get() == group
-    giver.post(f"{USERS}{bob.pk}/change/", {name: form[name] for name in form if name != "is_active"})
+    assert give(chooser, bob, "Support").status_code == 302
+    assert bob.groups.get().name == "Support"
+    give(giver, bob, "Support", is_active="")
     bob.refresh_from_db()
-    assert (bob.is_active, bob.groups.get()) == (False, group)  # to lock out is everybody's
+    assert (bob.is_active, bob.groups.get().name) == (False, "Support")  # to lock out is everybody's
 
 
 @pytest.mark.real_services
@@ -106,9 +103,7 @@ def test_nobody_gives_the_link_and_chooses_roles_at_once(
 ) -> None:
     giver = member("Accounts")
     bob = User.objects.create_user("bob", is_staff=True)
-    form = {"username": "bob", "is_staff": "on", "is_active": "on", "groups": [Group.objects.get(name="Support").pk]}
-    form |= {"date_joined_0": "2026-01-01", "date_joined_1": "10:00:00"}
-    choice = Elsewhere(lambda: giver.post(f"{USERS}{bob.pk}/change/", form))
+    choice = Elsewhere(lambda: give(giver, bob, "Support"))
     during(monkeypatch, passwords, "link_for", before=lambda *_: choice.begin())
     assert link_in(act(giver, "give_password_link", bob))
     choice.join()
