@@ -100,6 +100,11 @@ def test_every_migration_since_the_release_only_adds() -> None:
     assert set(EXAMINED) <= set(found)
 
 
+THING: list[tuple[str, models.Field[Any, Any]]] = [
+    ("id", models.AutoField(primary_key=True)),
+    ("name", models.CharField(max_length=10)),
+    ("size", models.IntegerField(null=True)),
+]
 INDEX = models.Index(fields=["size"], name="thing_size")
 CHECK = models.CheckConstraint(condition=Q(size__gt=0), name="thing_has_a_size")
 
@@ -148,22 +153,13 @@ def test_an_index_added_concurrently_is_safe() -> None:
 
 def state_with_a_thing() -> ProjectState:
     state = ProjectState()
-    fields: list[tuple[str, models.Field[Any, Any]]] = [
-        ("id", models.AutoField(primary_key=True)),
-        ("name", models.CharField(max_length=10)),
-        ("size", models.IntegerField(null=True)),
-    ]
     named = models.CheckConstraint(condition=~Q(name=""), name="thing_has_a_name")
-    CreateModel("Thing", fields, options={"constraints": [named]}).state_forwards("shops", state)
+    CreateModel("Thing", THING, options={"constraints": [named]}).state_forwards("shops", state)
     return state
 
 
 def test_a_new_table_may_have_indexes_and_constraints() -> None:
-    fields: list[tuple[str, models.Field[Any, Any]]] = [
-        ("id", models.AutoField(primary_key=True)),
-        ("size", models.IntegerField()),
-    ]
-    migration = migration_of(CreateModel("Other", fields), AddIndex("other", INDEX), AddConstraint("other", CHECK))
+    migration = migration_of(CreateModel("Other", THING), AddIndex("other", INDEX), AddConstraint("other", CHECK))
     assert list(faults(migration, ProjectState())) == []
 
 

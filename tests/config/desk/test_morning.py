@@ -1,5 +1,6 @@
 """The morning's e-mail: the queue's rows, once a day, to those of the staff who want it."""
 
+from collections.abc import Callable
 from copy import copy
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -22,6 +23,7 @@ from tests.support.processes import free_port
 from tests.support.threads import in_threads
 
 pytestmark = pytest.mark.django_db
+At = Callable[..., int]
 CHOICE = "/admin/morning/"
 DAY = date(2026, 3, 28)  # the day before the clock changes
 IN_SMTP = "django.core.mail.backends.smtp.EmailBackend"
@@ -34,20 +36,14 @@ def mail_server(settings: Settings) -> None:
 
 
 @pytest.fixture
-def at(monkeypatch: pytest.MonkeyPatch) -> "Settable":
-    return Settable(monkeypatch)
+def at(monkeypatch: pytest.MonkeyPatch) -> At:
+    """Send what is due at a moment, in UTC; return how many."""
 
-
-class Settable:
-    """The time of `work`."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.monkeypatch = monkeypatch
-
-    def __call__(self, *moment: int) -> int:
-        """Send what is due at a moment, in UTC; return how many."""
-        self.monkeypatch.setattr("config.desk.morning.clock.now", lambda: datetime(*moment, tzinfo=UTC))  # type: ignore[misc,arg-type]  # figures
+    def send(*moment: int) -> int:
+        monkeypatch.setattr("config.desk.morning.clock.now", lambda: datetime(*moment, tzinfo=UTC))  # type: ignore[misc,arg-type]  # figures
         return morning.send(lambda: False)
+
+    return send
 
 
 def world() -> None:
@@ -78,7 +74,7 @@ def test_a_choice_that_is_sent_twice_at_once_is_made_once(do: str) -> None:
     ]
 
 
-def test_it_has_the_rows_with_something_to_do_and_nobodys_data(at: Settable, mailoutbox: list[EmailMessage]) -> None:
+def test_it_has_the_rows_with_something_to_do_and_nobodys_data(at: At, mailoutbox: list[EmailMessage]) -> None:
     world()
     reader()
     assert at(2026, 3, 28, 7) == 1
@@ -91,7 +87,7 @@ def test_it_has_the_rows_with_something_to_do_and_nobodys_data(at: Settable, mai
     assert not CANARY.search(str(message.body).encode())
 
 
-def test_a_reader_gets_his_own_rows_in_his_own_language(at: Settable, mailoutbox: list[EmailMessage]) -> None:
+def test_a_reader_gets_his_own_rows_in_his_own_language(at: At, mailoutbox: list[EmailMessage]) -> None:
     world()
     reader("Operations", language="fr")
     reader("Accounting")  # sees no queue
@@ -102,7 +98,7 @@ def test_a_reader_gets_his_own_rows_in_his_own_language(at: Settable, mailoutbox
     assert "Labels" not in message.body
 
 
-def test_it_goes_once_a_day_at_eight_oclock_of_paris(at: Settable, mailoutbox: list[EmailMessage]) -> None:
+def test_it_goes_once_a_day_at_eight_oclock_of_paris(at: At, mailoutbox: list[EmailMessage]) -> None:
     world()
     reader()
     sent = [at(2026, 3, 28, 6, 59), at(2026, 3, 28, 7), at(2026, 3, 28, 7, 15), at(2026, 3, 28, 22, 59)]
@@ -113,7 +109,7 @@ def test_it_goes_once_a_day_at_eight_oclock_of_paris(at: Settable, mailoutbox: l
 
 
 @pytest.mark.both_databases
-def test_of_two_processes_one_sends_it(at: Settable, mailoutbox: list[EmailMessage]) -> None:
+def test_of_two_processes_one_sends_it(at: At, mailoutbox: list[EmailMessage]) -> None:
     world()
     reader()
     seen_by_the_other = MorningMail.objects.get()
@@ -122,7 +118,7 @@ def test_of_two_processes_one_sends_it(at: Settable, mailoutbox: list[EmailMessa
     assert len(mailoutbox) == 1
 
 
-def test_with_nothing_to_do_there_is_none_that_day(at: Settable, mailoutbox: list[EmailMessage]) -> None:
+def test_with_nothing_to_do_there_is_none_that_day(at: At, mailoutbox: list[EmailMessage]) -> None:
     reader()
     assert at(2026, 3, 28, 7) == 0
     world()
@@ -131,7 +127,7 @@ def test_with_nothing_to_do_there_is_none_that_day(at: Settable, mailoutbox: lis
 
 
 @pytest.mark.parametrize("fields", [{"is_active": False}, {"is_staff": False}, {"email": ""}])
-def test_none_goes_to_who_has_left(at: Settable, fields: dict[str, Any], mailoutbox: list[EmailMessage]) -> None:
+def test_none_goes_to_who_has_left(at: At, fields: dict[str, Any], mailoutbox: list[EmailMessage]) -> None:
     world()
     reader(**fields)
     assert at(2026, 3, 28, 7) == 0
@@ -139,7 +135,7 @@ def test_none_goes_to_who_has_left(at: Settable, fields: dict[str, Any], mailout
 
 
 def test_a_mail_server_that_is_away_is_logged_once_a_run_and_asked_again(
-    at: Settable, settings: Settings, caplog: pytest.LogCaptureFixture, mailoutbox: list[EmailMessage]
+    at: At, settings: Settings, caplog: pytest.LogCaptureFixture, mailoutbox: list[EmailMessage]
 ) -> None:
     world()
     reader(), reader("Operations")
@@ -153,7 +149,7 @@ def test_a_mail_server_that_is_away_is_logged_once_a_run_and_asked_again(
     assert at(2026, 3, 28, 7, 30) == 0
 
 
-def test_staff_choose_it_on_the_first_page_on_record(at: Settable, settings: Settings) -> None:
+def test_staff_choose_it_on_the_first_page_on_record(at: At, settings: Settings) -> None:
     browser = member("Support")
     assert "your account needs an e-mail address" in browser.get("/admin/").text
     User.objects.update(email="s@work.example")
@@ -173,7 +169,7 @@ def test_staff_choose_it_on_the_first_page_on_record(at: Settable, settings: Set
     assert Client().post(CHOICE).status_code == 302
 
 
-def test_without_a_mail_server_nothing_is_sent(at: Settable, settings: Settings) -> None:
+def test_without_a_mail_server_nothing_is_sent(at: At, settings: Settings) -> None:
     world()
     reader()
     settings.EMAIL_HOST = ""
