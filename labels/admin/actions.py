@@ -6,13 +6,16 @@ from typing import Any, Final
 
 from django.contrib import messages
 from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from labels.lifecycle import decisions, outdated
 from labels.lifecycle.cancelling import CancelError
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
+from shops.personal_data import dots
 from shops.staff.acts import Choice, Question, StaffRequest, asked
 from shops.staff.base import LargeTableAdmin
+from shops.staff.masking import may_see
 
 Decision = Callable[[StaffRequest, ShippingLabel], str]
 NAMED_AT_MOST = 10
@@ -105,8 +108,14 @@ def cancel(request: StaffRequest, label: ShippingLabel) -> str:
     try:
         cancelled = decisions.cancel(label=label)
     except CancelError as error:
-        return gettext("not cancelled ({reason})").format(reason=error.problem)
+        return gettext("not cancelled ({reason})").format(reason=masked_words(request, error, error.problem))
     return CANCELLED if cancelled.state == LabelState.CANCELLED else NOT_YET
+
+
+def masked_words(request: HttpRequest, error: CancelError, text: str) -> str:
+    """Return a text about an error, the carrier's own words in it for those alone who may see personal data."""
+    words = "" if error.failure is None or may_see(request) else error.failure.carrier_text
+    return text.replace(words, dots(words)) if words else text
 
 
 def mark_as_not_made(request: StaffRequest, label: ShippingLabel) -> str:

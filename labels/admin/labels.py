@@ -15,7 +15,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext, gettext_lazy
 
 from carriers.products import PRODUCTS
-from labels.admin.actions import DecideSelected
+from labels.admin.actions import DecideSelected, masked_words
 from labels.admin.filters import FILTERS
 from labels.admin.forms import AdoptForm
 from labels.admin.panels import parcel_of, parcels_by_label
@@ -139,11 +139,12 @@ class ShippingLabelAdmin(LabelPdfs, SlipForSelected, DecideSelected, ToDecideAdm
         """Say on the label's page why a decision about it is refused."""
         try:
             return super().act_view(request, object_id, act)
-        except (decisions.DecisionError, CancelError) as error:
-            is_whole = isinstance(error, decisions.DecisionError)
-            text = str(error) if is_whole else gettext("Nothing was changed: {error}.").format(error=error)
-            messages.error(request, text)
-            return HttpResponseRedirect(address_of("labels.shippinglabel", unquote(object_id)))
+        except decisions.DecisionError as error:
+            messages.error(request, str(error))
+        except CancelError as error:
+            text = gettext("Nothing was changed: {error}.").format(error=error)
+            messages.error(request, masked_words(request, error, text))
+        return HttpResponseRedirect(address_of("labels.shippinglabel", unquote(object_id)))
 
     def row_or_404(self, request: HttpRequest, object_id: str) -> ShippingLabel:
         label = super().row_or_404(request, object_id)

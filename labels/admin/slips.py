@@ -12,7 +12,7 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 from labels.admin.actions import SelectedLabels
 from labels.models import DepositSlip, ShippingLabel
 from labels.pdfs import storage
-from labels.personal_data.columns import COLUMNS
+from labels.personal_data.columns import COLUMNS, REFUSAL
 from labels.slips import making
 from shops.api.file_answers import file_answer
 from shops.staff.acts import Act, Choice, Question, asked
@@ -22,6 +22,7 @@ from shops.staff.base import LargeTableAdmin
 from shops.staff.display_texts import NOTHING, badge, column
 from shops.staff.exports import read_columns
 from shops.staff.filters import CarrierFilter
+from shops.staff.masking import may_see
 from shops.staff.pages import address_of, link_to, page_of
 from shops.staff.unfold_classes import AutocompleteSelectFilter
 
@@ -56,7 +57,8 @@ class SlipForSelected(SelectedLabels):
 def report(request: HttpRequest, slips: list[DepositSlip], count: int) -> None:
     """Say how each slip ended, and of how many labels none was asked for."""
     for slip in slips:
-        facts = {"shop": slip.shop, "number": slip.number, "listed": len(slip.label_ids), "refusal": slip.refusal}
+        refusal = slip.refusal if may_see(request) else REFUSAL.masked(slip.refusal, {})
+        facts = {"shop": slip.shop, "number": slip.number, "listed": len(slip.label_ids), "refusal": refusal}
         if slip.number:
             text = ngettext(
                 "{shop}: slip {number} lists {listed} label.",

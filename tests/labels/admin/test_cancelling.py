@@ -1,11 +1,13 @@
 """Staff cancel a bought label, decide about one that could not be cancelled, and deal with notices."""
 
 from datetime import timedelta
+from html import unescape
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
+from carriers.sandbox.alpha.tables import TRACKING_MESSAGES
 from labels.lifecycle.notices import CUSTOMS_FORM_MISSING, of_surplus
 from labels.models import LabelState, ShippingLabel, lease
 from parcels.models import TrackingNumber
@@ -15,9 +17,9 @@ from tests.labels.conftest import Sandbox, row
 from tests.labels.factories import LabelFactory
 from tests.labels.interruptions import CANCEL
 from tests.labels.orders import order, post, weighing
-from tests.support.api import Caller
+from tests.support.api import Caller, logged_in
 from tests.support.audit import changes, note
-from tests.support.desk import FRENCH, seen
+from tests.support.desk import FRENCH, act, seen
 from tests.support.paths import PARCELS, SHIPMENTS
 
 PERMISSIONS = ("change_shippinglabel", "view_personal_data")
@@ -73,6 +75,21 @@ def test_what_the_carrier_refuses_to_cancel_stays(sandbox: Sandbox, staff: Clien
     sandbox.server.state.ledger.collected.add(("alpha", label.tracking_number))
     assert "Nothing was changed:" in decide(staff, label, "cancel").text
     assert (row().state, note()) == (LabelState.GENERATED, "Asked to cancel.")
+
+
+def test_a_carriers_words_are_for_those_who_see_customers(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
+    """design.md, Staff: a carrier's texts are personal data for masking."""
+    post(buyer, order())
+    label = row()
+    sandbox.server.state.ledger.collected.add(("alpha", label.tracking_number))
+    assert TRACKING_MESSAGES[3] in unescape(decide(staff, label, "cancel").text)
+    decider = logged_in("view_shippinglabel", "change_shippinglabel", name="bob")
+    for page in (
+        decide(decider, label, "cancel").text,
+        act(decider, "cancel_selected", label, is_confirmed="yes").text,
+    ):
+        assert "the carrier has taken the parcel in charge; ask the carrier to stop it: •••" in page
+        assert TRACKING_MESSAGES[3] not in unescape(page)
 
 
 def test_a_cancellation_that_did_not_succeed_is_listed_with_its_numbers(staff: Client, shop: Shop) -> None:

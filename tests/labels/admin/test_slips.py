@@ -264,6 +264,16 @@ def test_the_permissions_are_those_to_add_to_see_and_of_personal_data(buyer: Cal
     assert logged_in("view_personal_data", name="other").get(f"{SLIPS}{slip.id}/pdf/").status_code == 403
 
 
+def test_why_there_is_no_slip_is_for_those_who_see_customers(buyer: Caller) -> None:
+    """design.md, Staff: a carrier's texts are personal data for masking."""
+    clerk = logged_in(*VIEW, "add_depositslip", name="clerk")
+    page = ask(clerk, LabelFactory(shop=buyer.shop, tracking_numbers=["6A00000000017"])).text
+    assert "no slip. •••" in page
+    (slip,) = slips()
+    assert slip.refusal
+    assert slip.refusal not in page
+
+
 def test_a_slip_is_found_by_its_number_and_by_a_label(buyer: Caller, packer: Client) -> None:
     label = bought(buyer)
     ask(packer, label)
