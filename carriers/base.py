@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, ClassVar, Final
 
-from carriers.client import Client, Limits, Observer, Service
+from carriers.client import Client, Limits, Observer, Service, logger
 from carriers.customs import Goods
 from carriers.data import rows_of
 from carriers.errors import CarrierError, CarrierUnavailable
@@ -133,18 +133,28 @@ class Carrier(Client):
         Each of the `call_count` calls has the client's timeout besides. Raises CarrierError only. If a parcel fails,
         the error's `made` has those bought before it, and all that came for them.
         """
-        message = self._message(shipment, credentials)
+        message = self._written(shipment, credentials)
         deadline = deadline or Deadline(self._timeout_s * self.call_count(len(shipment.packages)))
         point = self._pickup_point(shipment, credentials, deadline.at_most(self._timeout_s))
         try:
             if point:
-                message = self._message(shipment, credentials, point)
+                message = self._written(shipment, credentials, point)
             with self._call(self.purchase_operation, credentials, deadline):
                 made = self._buy(message, shipment, credentials, deadline)
         except CarrierError as error:
             error.made = replace(error.made, pickup_point=point)  # the parcels that were made all the same may be found
             raise
         return replace(made, pickup_point=point)
+
+    def _written(self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> Any:
+        """Return the message; raises CarrierError only, as a fault of ours before the call leaves no doubt."""
+        try:
+            return self._message(shipment, credentials, point)
+        except CarrierError:
+            raise
+        except Exception as error:
+            logger.exception("order not written", extra={"carrier": self.name, "label": shipment.id})
+            raise CarrierUnavailable(self.name, "the service could not write the order") from error
 
     @abstractmethod
     def _message(self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> Any:

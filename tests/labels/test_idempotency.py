@@ -1,10 +1,12 @@
 """One Idempotency-Key is one label: a second request with a key is a replay, refused, or in progress."""
 
+import errno
 import time
 from typing import Any
 
 import orjson
 import pytest
+from anyascii import anyascii
 
 from labels.idempotency import digest
 from labels.models import LabelState, ShippingLabel
@@ -201,6 +203,24 @@ def test_20_requests_at_once_with_one_key_are_one_purchase(buyer: Caller, sandbo
         assert_coded(answer, 409, "IDEMPOTENCY_KEY_IN_PROGRESS")
     assert (len(sandbox.made()), sandbox.calls(), ShippingLabel.objects.count()) == (1, 1, 1)
     assert_replay(next(a for a in bought if "Idempotent-Replayed" not in a.headers), post(buyer, order(), key="k"))
+
+
+# After a failure
+
+
+def test_an_order_that_we_could_not_write_is_not_in_doubt_and_its_key_is_free(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def spelled(char: str) -> str:
+        if char == "\u01de":  # its table is a file, read when it is met first
+            raise OSError(errno.EMFILE, "Too many open files")
+        return anyascii(char)
+
+    monkeypatch.setattr("carriers.text.anyascii", spelled)
+    body = order(destinationAddress=order()["destinationAddress"] | {"lastName": "\u01de"})
+    assert_coded(post(buyer, body, key="k"), 502, "ALPHA_UNAVAILABLE")
+    assert (sandbox.calls(), row().idempotency_key) == (0, None)
+    assert post(buyer, order(), key="k").status_code == 201
 
 
 # --- When the storage is down ---
