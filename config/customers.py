@@ -113,12 +113,13 @@ class Customer:
                 has_more = bool(self.email) and self.has_more()
                 parcels = parcel_erasure.erase(self.parcels)
                 is_all = not self.email or (labels == len(self.labels) and not has_more)
+                if is_all:
+                    self.record(Action.REMOVED, parcels=parcels, labels=labels, pdfs=pdfs)
                 transaction.set_rollback(not is_all)
         except StorageError as error:
             raise unreachable(error, pdfs=1) from None  # those before the one that stays
         if not is_all:
             return self.erase(pdfs)
-        self.record(Action.REMOVED, parcels=parcels, labels=labels, pdfs=pdfs)
         return lines(parcels, labels, pdfs)
 
     def has_more(self) -> bool:

@@ -12,7 +12,7 @@ import orjson
 import pytest
 from django.apps import apps
 from django.core.management import CommandError
-from django.db import connection, models, transaction
+from django.db import OperationalError, connection, models, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.fixtures import Settings
@@ -285,6 +285,16 @@ def test_a_run_broken_off_after_the_pdfs_is_finished_by_the_next(own: Caller, mo
     assert Parcel.objects.filter(customer_email=EMAIL).count() == 2  # parcels come with the labels, or not at all
     assert run("own", EMAIL) == ["2 parcels", "1 label", "0 PDFs"]
     assert traces() == []
+
+
+def test_an_erasure_that_can_not_be_put_on_record_is_not_made(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    parcel_of_the_person(own.shop)
+    with monkeypatch.context() as patch:
+        patch.setattr("config.customers.record", Mock(side_effect=OperationalError("the database is away")))
+        with pytest.raises(OperationalError):
+            run("own", EMAIL)
+    assert len(own.search(email=EMAIL).json()) == 1
+    assert run("own", EMAIL) == ["1 parcel", "0 labels", "0 PDFs"]
 
 
 def test_a_later_import_brings_the_customer_back_until_they_are_erased_again(own: Caller) -> None:
