@@ -73,6 +73,11 @@ def is_read_only(error: BaseException) -> bool:
     return sqlstate(error) == "25006"
 
 
+def is_servers_own(error: BaseException) -> bool:
+    """Return whether PostgreSQL found a fault of its own, such as a damaged page."""
+    return (sqlstate(error) or "").startswith("XX")
+
+
 def is_timeout(error: BaseException) -> bool:
     """Return whether a statement took too long, as one does that waits for a row which another process holds.
 

@@ -14,7 +14,7 @@ from django.core.management import base
 from django.db import DatabaseError, OperationalError, ProgrammingError
 from django.db.migrations.exceptions import MigrationSchemaMissing
 
-from shops.db.failures import is_read_only, lacks_migrations
+from shops.db.failures import is_read_only, is_servers_own, lacks_migrations
 from shops.models import Shop
 from shops.staff.audit.models import AuditEntry, Channel
 from shops.staff.audit.recording import Actor, acting
@@ -78,7 +78,8 @@ def unusable(error: DatabaseError) -> str:
     """Say in one line why the database can't be used; nothing of an error that is a fault of ours."""
     is_usual = isinstance(error, OperationalError | ProgrammingError | MigrationSchemaMissing)
     # SQLite's of a file that is no database, or is damaged, is of the class itself.
-    if not (is_usual or type(error) is DatabaseError or is_read_only(error)):
+    is_damaged = type(error) is DatabaseError or is_servers_own(error)
+    if not (is_usual or is_damaged or is_read_only(error)):
         return ""
     first_line = next(iter(str(error).splitlines()), "")  # most often it is unreachable or has no tables yet
     is_missing = lacks_migrations(error) or MISSING_WORDS.match(first_line)

@@ -20,8 +20,9 @@ from django.core.management import (
     get_commands,
     load_command_class,
 )
-from django.db import OperationalError, connection
+from django.db import InternalError, OperationalError, connection
 from django.utils import timezone
+from psycopg.errors import DataCorrupted
 
 from labels.models import LabelState, ShippingLabel
 from parcels.models import Parcel
@@ -303,6 +304,17 @@ def unreachable(*_: Any) -> NoReturn:
 def test_a_trace_of_a_database_that_can_not_be_reached_can_be_asked_for(transactional_db: None) -> None:
     with connection.execute_wrapper(unreachable), pytest.raises(OperationalError):  # which Python shows at its end
         run_here("create_shop", "Own", "--traceback")
+
+
+def damaged(*_: Any) -> NoReturn:
+    raise InternalError("invalid page in block 3 of relation base/16384/1259") from DataCorrupted()
+
+
+def test_a_database_that_is_damaged_is_one_line(transactional_db: None) -> None:
+    with connection.execute_wrapper(damaged):
+        code, _, err = run_here("create_shop", "Own")
+    said = "CommandError: the database can't be used: invalid page in block 3 of relation base/16384/1259\n"
+    assert (code, err) == (1, said)
 
 
 def test_a_database_without_tables_is_one_line_that_says_what_to_do(transactional_db: None, tmp_path: Path) -> None:
