@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 
-from carriers.errors import CarrierError, RequestRejected
+from carriers.errors import RequestRejected
 from carriers.products import PARIS
 from carriers.sandbox.server import SandboxServer
-from carriers.shipment import Package, ProductOverride, PurchasedLabel
-from tests.carriers.conftest import Clients, Serve, SetTime
-from tests.carriers.sandbox.control import get
+from carriers.shipment import Package, ProductOverride
+from tests.carriers.conftest import Serve, SetTime
 from tests.carriers.support.beta import bodies, labels
 from tests.carriers.support.pdfs import merged, sizes
-from tests.carriers.support.sandbox import POSTAL_CODES, creates, order
+from tests.carriers.support.sandbox import POSTAL_CODES, Desk
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 
 BETA = CREDENTIALS["beta"]
@@ -24,37 +23,15 @@ REUNION = {"country_code": "RE", "zip_code": "97400"}
 PAPERS = {"10x15": (283, 425), "A4": (595, 842)}
 
 
-class Desk:
-    """Orders at the sandbox, and what it received."""
-
-    def __init__(self, sandbox: SandboxServer, clients: Clients) -> None:
-        self._sandbox = sandbox
-        self._client = clients["beta"]
-
-    def buy(self, code: str = "beta", count: int = 1, **changes: Any) -> PurchasedLabel:
-        return self._client.create_label(order(code, count, **changes), BETA)
-
-    def letters(self, code: str = "beta", count: int = 1, **changes: Any) -> list[dict[str, Any]]:
-        numbers = self.buy(code, count, **changes).tracking_numbers
-        parcels = [get(f"{self._sandbox.url}/ledger/parcel", tracking_number=number) for number in numbers]
-        return [parcel["request"]["letter"] for parcel in parcels]
-
-    def letter(self, code: str = "beta", **changes: Any) -> dict[str, Any]:
-        (letter,) = self.letters(code, **changes)
-        return letter
-
-    def refuse(self, code: str = "beta", **changes: Any) -> CarrierError:
-        """Return the error of an order that was not sent."""
-        before = creates(self._sandbox, "beta")
-        with pytest.raises(CarrierError) as caught:
-            self.buy(code, **changes)
-        assert creates(self._sandbox, "beta") == before
-        return caught.value
-
-
 @pytest.fixture
-def desk(sandbox: SandboxServer, clients: Clients) -> Desk:
-    return Desk(sandbox, clients)
+def desk(sandbox: SandboxServer) -> Desk:
+    return Desk(sandbox, "beta")
+
+
+def letter_of(desk: Desk, code: str = "", **changes: Any) -> dict[str, Any]:
+    (request,) = desk.received(code, **changes)
+    letter: dict[str, Any] = request["letter"]
+    return letter
 
 
 def lines(letter: dict[str, Any], party: str = "addressee") -> dict[str, str]:
@@ -69,13 +46,13 @@ def lines(letter: dict[str, Any], party: str = "addressee") -> dict[str, str]:
 def test_company_and_second_line_are_printed(desk: Desk, party: str) -> None:
     said = {"company": "Zimmer & Co", "address1": "12-14 rue n°5", "address2": "Bât. C, 3e étage"}
     changes: dict[str, Any] = {"recipient" if party == "addressee" else party: said}
-    letter = desk.letter(**changes)
+    letter = letter_of(desk, **changes)
     assert lines(letter, party) == {"companyName": "Zimmer & Co", "line2": "12-14 rue n°5", "line3": "Bât. C, 3e étage"}
 
 
 def test_of_a_pickup_order_the_customers_own_address_is_neither_printed_nor_refused(desk: Desk) -> None:
     home = {"company": "x" * 60, "address1": "mot " * 30, "address2": "y" * 60}
-    letter = desk.letter(FRANCE, recipient=home)
+    letter = letter_of(desk, FRANCE, recipient=home)
     assert lines(letter) == {"companyName": "Tabac du Port", "line2": "12 quai de la Fosse"}
     assert "mot" not in str(letter)
 
@@ -83,7 +60,7 @@ def test_of_a_pickup_order_the_customers_own_address_is_neither_printed_nor_refu
 @pytest.mark.parametrize("words", ["😀", "♥", "\u200b", "東京"])
 def test_of_a_pickup_order_the_customers_own_words_need_not_be_printable(desk: Desk, words: str) -> None:
     home = {"company": words, "address1": words, "address2": words, "city": words, "zip_code": words}
-    letter = desk.letter(FRANCE, recipient=home)
+    letter = letter_of(desk, FRANCE, recipient=home)
     assert lines(letter) == {"companyName": "Tabac du Port", "line2": "12 quai de la Fosse"}
 
 
@@ -104,7 +81,7 @@ def test_the_label_of_a_pickup_product_says_where_it_goes(desk: Desk) -> None:
 
 @pytest.mark.parametrize("zip_code", ["00000", "12345", "-"])
 def test_the_emirates_have_no_postal_code(desk: Desk, zip_code: str) -> None:
-    letter = desk.letter(recipient={"country_code": "AE", "zip_code": zip_code})
+    letter = letter_of(desk, recipient={"country_code": "AE", "zip_code": zip_code})
     assert letter["addressee"]["address"]["zipCode"] == "00000"
 
 
@@ -123,7 +100,7 @@ def test_the_emirates_have_no_postal_code(desk: Desk, zip_code: str) -> None:
     ],
 )
 def test_instructions_are_letters_and_digits_or_no_field(desk: Desk, said: str, sent: str | None) -> None:
-    assert desk.letter(instructions=said)["parcel"].get("instructions") == sent
+    assert letter_of(desk, instructions=said)["parcel"].get("instructions") == sent
 
 
 # Insurance
@@ -145,13 +122,13 @@ def test_instructions_are_letters_and_digits_or_no_field(desk: Desk, said: str, 
 def test_a_value_is_insured_in_cents(
     desk: Desk, code: str, changes: dict[str, Any], value: str | None, cents: int | None
 ) -> None:
-    parcel = desk.letter(code, insured_value_eur=Decimal(value) if value else None, **changes)["parcel"]
+    parcel = letter_of(desk, code, insured_value_eur=Decimal(value) if value else None, **changes)["parcel"]
     assert parcel.get("insuranceValue") == cents
 
 
 def test_every_parcel_is_insured_for_the_value(desk: Desk) -> None:
-    letters = desk.letters(SIGNED, 3, insured_value_eur=Decimal(200))
-    assert [letter["parcel"]["insuranceValue"] for letter in letters] == [20_000] * 3
+    received = desk.received(SIGNED, 3, insured_value_eur=Decimal(200))
+    assert [request["letter"]["parcel"]["insuranceValue"] for request in received] == [20_000] * 3
 
 
 @pytest.mark.parametrize(
@@ -183,8 +160,8 @@ def test_labels_are_drawn_on_the_paper_that_the_order_names(desk: Desk, paper: s
 
 def test_a_parcels_own_reference_takes_the_place_of_the_orders(desk: Desk) -> None:
     packages = (Package(Decimal(1), reference="N°1 rouge-vif"), Package(Decimal(2)))
-    letters = desk.letters(packages=packages)
-    assert [letter["sender"]["senderParcelRef"] for letter in letters] == ["N°1 rouge-vif", "CMD 4711"]
+    received = desk.received(packages=packages)
+    assert [request["letter"]["sender"]["senderParcelRef"] for request in received] == ["N°1 rouge-vif", "CMD 4711"]
 
 
 @pytest.mark.parametrize(
@@ -216,14 +193,14 @@ def test_the_local_post_is_said_to_the_canaries_ceuta_and_melilla(
     desk: Desk, code: str, country: str, zip_code: str, network: int | None
 ) -> None:
     point = {"pickup_point_code": "840102"} if code == EUROPE else {}
-    letter = desk.letter(code, recipient={"country_code": country, "zip_code": zip_code, "city": "Las Palmas"}, **point)
-    assert letter["service"].get("reseauPostal") == network
+    recipient = {"country_code": country, "zip_code": zip_code, "city": "Las Palmas"}
+    assert letter_of(desk, code, recipient=recipient, **point)["service"].get("reseauPostal") == network
 
 
 @pytest.mark.parametrize(("country", "choice"), [("US", 2), ("CH", 3), ("DE", 3)])
 def test_what_is_not_delivered_comes_back_from_the_united_states_alone(desk: Desk, country: str, choice: int) -> None:
     recipient = {"country_code": country, "zip_code": POSTAL_CODES[country]}
-    assert desk.letter(recipient=recipient)["service"]["returnTypeChoice"] == choice
+    assert letter_of(desk, recipient=recipient)["service"]["returnTypeChoice"] == choice
 
 
 # The day
@@ -237,7 +214,7 @@ def midnight() -> datetime:
 def test_the_day_of_deposit_is_that_of_the_call_in_paris(desk: Desk, at: SetTime) -> None:
     for moment, day in ((midnight() - timedelta(seconds=1), 1), (midnight(), 2)):
         at(moment)
-        letter = desk.letter()
+        letter = letter_of(desk)
         assert letter["service"]["depositDate"] == str(datetime.now(PARIS).date() + timedelta(days=day))
 
 
@@ -259,5 +236,5 @@ def test_each_parcel_has_the_day_of_its_own_call(serve: Serve, at: SetTime) -> N
 @pytest.mark.parametrize(("days", "expected"), [(-1, 0), (0, 0), (7, 7)])
 def test_an_order_may_name_a_later_day(desk: Desk, days: int, expected: int) -> None:
     today = datetime.now(PARIS).date()
-    letter = desk.letter(ship_on=today + timedelta(days=days))
+    letter = letter_of(desk, ship_on=today + timedelta(days=days))
     assert letter["service"]["depositDate"] == str(today + timedelta(days=expected))

@@ -3,16 +3,19 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+import pytest
+
 from carriers import CARRIERS, TRACKERS
 from carriers.base import Carrier
 from carriers.client import Limits
+from carriers.errors import CarrierError
 from carriers.products import PRODUCTS
 from carriers.sandbox.pickup_points import POINTS
 from carriers.sandbox.server import SandboxServer
-from carriers.shipment import Shipment
+from carriers.shipment import PurchasedLabel, Shipment
 from carriers.tracking import Tracker
-from tests.carriers.sandbox.control import ledger
-from tests.carriers.support.shipments import DESTINATIONS, LENIENT, PRODUCT, shipment
+from tests.carriers.sandbox.control import ledger, sold
+from tests.carriers.support.shipments import CREDENTIALS, DESTINATIONS, LENIENT, PRODUCT, shipment
 
 POSTAL_CODES: Final = {
     "AD": "AD500", "AT": "1010", "AU": "2000", "BE": "1000", "BG": "1000", "BL": "97133", "CH": "8001", "CY": "1010",
@@ -87,3 +90,28 @@ def received(sandbox: SandboxServer) -> dict[str, int]:
 def creates(sandbox: SandboxServer, carrier: str) -> int:
     """Return the number of purchase requests that a carrier has received."""
     return received(sandbox).get(CREATE_PATHS[carrier], 0)
+
+
+class Desk:
+    """Orders of one carrier at the sandbox, and what it received."""
+
+    def __init__(self, sandbox: SandboxServer, carrier: str) -> None:
+        self._sandbox, self._carrier = sandbox, carrier
+        self.client = sandbox_clients(sandbox)[carrier]
+
+    def buy(self, code: str = "", count: int = 1, **changes: Any) -> PurchasedLabel:
+        ordered = order(code or PRODUCT[self._carrier], count, **changes)
+        return self.client.create_label(ordered, CREDENTIALS[self._carrier])
+
+    def received(self, code: str = "", count: int = 1, **changes: Any) -> list[dict[str, Any]]:
+        """Buy a label; return each parcel's request."""
+        numbers = self.buy(code, count, **changes).tracking_numbers
+        return [dict(sold(self._sandbox, number).request) for number in numbers]
+
+    def refuse(self, code: str = "", **changes: Any) -> CarrierError:
+        """Return the error of an order that was not sent."""
+        before = creates(self._sandbox, self._carrier)
+        with pytest.raises(CarrierError) as caught:
+            self.buy(code, **changes)
+        assert creates(self._sandbox, self._carrier) == before
+        return caught.value
