@@ -13,7 +13,13 @@ from tests.carriers.sandbox.changes import Changes, changed
 from tests.carriers.sandbox.control import post
 
 SHIPPING = "http://cxf.shipping.soap.chronopost.fr/"
-TRACKING = "http://cxf.tracking.soap.chronopost.fr/"
+# Of the services, by the settings that take their URLs.
+NAMESPACES = {
+    "ALPHA_URL": SHIPPING,
+    "ALPHA_TRACKING_URL": "http://cxf.tracking.soap.chronopost.fr/",
+    "ALPHA_POINTS_URL": "http://cxf.rechercheBt.soap.chronopost.fr/",
+    "ALPHA_QUICKCOST_URL": "http://cxf.quickcost.soap.chronopost.fr/",
+}
 SOAP_HEADERS = {"Content-Type": "text/xml; charset=utf-8", "SOAPAction": '""'}
 ACCOUNT, PASSWORD = "19869502", "255562"
 BUY, REPRINT = "shippingMultiParcelV4", "getReservedSkybillWithTypeAndModeAuth"
@@ -117,32 +123,30 @@ class Reply:
         return self.texts("errorCode")[0]
 
 
-def alpha_call(sandbox: SandboxServer, operation: str, **children: str) -> Reply:
-    is_tracking = operation != REPRINT
-    url, namespace = (
-        (sandbox.urls["ALPHA_TRACKING_URL"], TRACKING) if is_tracking else (sandbox.urls["ALPHA_URL"], SHIPPING)
-    )
-    return Reply(post(url, data=envelope(operation, children, namespace), headers=SOAP_HEADERS))
+def alpha_call(sandbox: SandboxServer, setting: str, operation: str, children: dict[str, Any]) -> Reply:
+    content = envelope(operation, children, NAMESPACES[setting])
+    return Reply(post(sandbox.urls[setting], data=content, headers=SOAP_HEADERS))
 
 
 def alpha_buy(sandbox: SandboxServer, changes: Changes | None = None, count: int = 1) -> Reply:
-    order = changed(alpha_order(count), changes or {})
-    return Reply(post(sandbox.urls["ALPHA_URL"], data=envelope(BUY, order), headers=SOAP_HEADERS))
+    return alpha_call(sandbox, "ALPHA_URL", BUY, changed(alpha_order(count), changes or {}))
 
 
 def reprint(sandbox: SandboxServer, number: str, account: str = ACCOUNT, mode: str = "THE") -> Reply:
-    return alpha_call(sandbox, REPRINT, numberSearch=number, mode=mode, accountNumber=account, password=PASSWORD)
+    children = {"numberSearch": number, "mode": mode, "accountNumber": account, "password": PASSWORD}
+    return alpha_call(sandbox, "ALPHA_URL", REPRINT, children)
 
 
 def search(sandbox: SandboxServer, reference: str = REFERENCE, account: str = ACCOUNT) -> Reply:
     children = {"accountNumber": account, "password": PASSWORD, "language": "fr_FR", "sendersRef": reference}
-    return alpha_call(sandbox, "trackWithSenderRef", **children)
+    return alpha_call(sandbox, "ALPHA_TRACKING_URL", "trackWithSenderRef", children)
 
 
 def cancel(sandbox: SandboxServer, number: str, account: str = ACCOUNT) -> Reply:
     children = {"accountNumber": account, "password": PASSWORD, "language": "fr_FR", "skybillNumber": number}
-    return alpha_call(sandbox, "cancelSkybill", **children)
+    return alpha_call(sandbox, "ALPHA_TRACKING_URL", "cancelSkybill", children)
 
 
 def track(sandbox: SandboxServer, number: str, language: str = "fr_FR") -> Reply:
-    return alpha_call(sandbox, "trackSkybillV2", language=language, skybillNumber=number)
+    children = {"language": language, "skybillNumber": number}
+    return alpha_call(sandbox, "ALPHA_TRACKING_URL", "trackSkybillV2", children)

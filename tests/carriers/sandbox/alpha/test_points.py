@@ -12,11 +12,9 @@ from carriers.sandbox.alpha.soap import CHILDREN
 from carriers.sandbox.alpha.tables import POINT_MESSAGES
 from carriers.sandbox.data import ALPHA_3, OVERSEAS, PARIS
 from carriers.sandbox.server import SandboxServer
-from tests.carriers.sandbox.alpha.orders import ACCOUNT, PASSWORD, SOAP_HEADERS, Reply, envelope
-from tests.carriers.sandbox.control import arm, post
+from tests.carriers.sandbox.alpha.orders import ACCOUNT, PASSWORD, Reply, alpha_call
+from tests.carriers.sandbox.control import arm
 from tests.support.cases import in_one_test
-
-POINTS = "http://cxf.rechercheBt.soap.chronopost.fr/"
 
 
 def ask(sandbox: SandboxServer, operation: str, **changes: Any) -> Reply:
@@ -27,7 +25,7 @@ def ask(sandbox: SandboxServer, operation: str, **changes: Any) -> Reply:
         "language": "FR", "version": "2.0", "identifiant": "1487R",
     }  # fmt: skip
     values = {name: values[name] for name in CHILDREN[operation] if name in values} | changes
-    return Reply(post(sandbox.urls["ALPHA_POINTS_URL"], data=envelope(operation, values, POINTS), headers=SOAP_HEADERS))
+    return alpha_call(sandbox, "ALPHA_POINTS_URL", operation, values)
 
 
 def test_a_look_up_answers_the_point_with_quality_0(sandbox: SandboxServer) -> None:

@@ -8,13 +8,12 @@ from carriers.products import PRODUCTS
 from carriers.sandbox.alpha.soap import CHILDREN, OPTIONAL
 from carriers.sandbox.data import COUNTRIES, EUROPE, PARIS
 from carriers.sandbox.server import SandboxServer
-from tests.carriers.sandbox.alpha.orders import ACCOUNT, PASSWORD, SOAP_HEADERS, Reply, envelope
-from tests.carriers.sandbox.control import arm, post
+from tests.carriers.sandbox.alpha.orders import ACCOUNT, PASSWORD, Reply, alpha_call
+from tests.carriers.sandbox.control import arm
 from tests.support.cases import in_one_test
 
 SOAP_FAULT = 500
 LIST = "calculateProducts"
-NAMESPACE = "http://cxf.quickcost.soap.chronopost.fr/"
 
 
 def ask(sandbox: SandboxServer, **changes: str) -> Reply:
@@ -22,8 +21,7 @@ def ask(sandbox: SandboxServer, **changes: str) -> Reply:
         "accountNumber": ACCOUNT, "password": PASSWORD, "depCountryCode": "FR", "depZipCode": "69002",
         "arrCountryCode": "FR", "arrZipCode": "75001", "arrCity": "Paris", "type": "M", "weight": "1",
     }  # fmt: skip
-    content = envelope("calculateProducts", values | changes, NAMESPACE)
-    return Reply(post(sandbox.urls["ALPHA_QUICKCOST_URL"], data=content, headers=SOAP_HEADERS))
+    return alpha_call(sandbox, "ALPHA_QUICKCOST_URL", LIST, values | changes)
 
 
 def test_the_products_of_a_place_come_without_leading_zeros_and_without_amounts(sandbox: SandboxServer) -> None:
@@ -79,8 +77,8 @@ def test_an_armed_code_comes_in_this_services_words(sandbox: SandboxServer) -> N
 
 
 def test_other_children_are_a_fault(sandbox: SandboxServer) -> None:
-    content = envelope("calculateProducts", {"accountNumber": ACCOUNT}, NAMESPACE)
-    assert post(sandbox.urls["ALPHA_QUICKCOST_URL"], data=content, headers=SOAP_HEADERS).status_code == 500
+    reply = alpha_call(sandbox, "ALPHA_QUICKCOST_URL", LIST, {"accountNumber": ACCOUNT})
+    assert reply.response.status_code == SOAP_FAULT
 
 
 def day(sandbox: SandboxServer, *left_out: str, **changes: str) -> Reply:
@@ -89,8 +87,7 @@ def day(sandbox: SandboxServer, *left_out: str, **changes: str) -> Reply:
         "productCode": "1", "type": "M", "service": "0", "shippingDate": "2026-11-27T12:00:00",
     }  # fmt: skip
     asked = {name: value for name, value in (values | changes).items() if name not in left_out}
-    content = envelope("calculateDeliveryTime", asked, NAMESPACE)
-    return Reply(post(sandbox.urls["ALPHA_QUICKCOST_URL"], data=content, headers=SOAP_HEADERS))
+    return alpha_call(sandbox, "ALPHA_QUICKCOST_URL", "calculateDeliveryTime", asked)
 
 
 def test_the_day_of_arrival_is_told_without_credentials(sandbox: SandboxServer) -> None:
