@@ -62,8 +62,9 @@ def test_a_belgian_senders_address_is_printed_whole() -> None:
         ("US", "+12125550123", "mobileNumber"),
         ("US", "+33144112233", "mobileNumber"),
         ("CH", "+41446681800", "phoneNumber"),
-        ("DE", "+4915112233445", "mobileNumber"),
         ("DE", "+49301234567", "phoneNumber"),
+        # At a French address only French mobiles count as mobile.
+        *(("FR", phone, "phoneNumber") for phone in ("+4915112233445", "+12125550123", "+262692123456")),
         ("FK", "+50051234", "phoneNumber"),  # a mobile's, and shorter than any that its field takes
     ],
 )

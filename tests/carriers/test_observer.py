@@ -1,7 +1,6 @@
 """Observers learn of each call and each state of the circuit breaker, and cannot break a purchase."""
 
 import logging
-from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 
@@ -19,9 +18,6 @@ class Recorder(Observer):
     def __init__(self) -> None:
         self.calls: list[tuple[str, str]] = []
         self.states: list[tuple[str, str, str]] = []
-
-    def during_call(self) -> AbstractContextManager[None]:
-        return nullcontext()
 
     def call_ended(self, call: Call) -> None:
         assert 0 <= call.duration_s < 10

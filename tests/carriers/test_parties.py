@@ -37,12 +37,6 @@ def test_a_missing_phone_is_sent_empty_to_alpha_and_not_at_all_to_beta(code: str
     assert (beta.get("mobileNumber"), beta.get("phoneNumber")) == (None, None)
 
 
-@pytest.mark.parametrize("phone", ["+4915112233445", "+12125550123", "+262692123456"])
-def test_a_french_address_of_beta_takes_a_foreign_mobile_as_a_landline(phone: str) -> None:
-    address = beta_address(phone=phone)
-    assert (address.get("mobileNumber"), address.get("phoneNumber")) == (None, phone)
-
-
 @pytest.mark.parametrize(
     ("phone", "spaced"),
     [
