@@ -27,7 +27,7 @@ from shops.contracts import clients
 from tests.carriers.sandbox.control import sold
 from tests.labels.buckets import Bucket, keep_in, s3_server
 from tests.labels.factories import ContractFactory
-from tests.labels.orders import ACCOUNT
+from tests.labels.orders import ACCOUNT, order, post
 from tests.support.api import Caller, Response, assert_error
 from tests.support.waiting import WAIT_TIMEOUT_S
 
@@ -197,6 +197,13 @@ def assert_coded(response: Response, status: int, code: str) -> str:
     assert_error(response, status, code=code)
     message: str = response.json()["message"]
     return message
+
+
+def bought(caller: Caller, product_code: str = "alpha-13", **changes: Any) -> ShippingLabel:
+    response = post(caller, order(product_code, **changes))
+    assert response.status_code == 201, response.content
+    label: ShippingLabel = ShippingLabel.objects.get(id=response.json()["id"])
+    return label
 
 
 CONTROL = "5499999999"  # the order of a label that is bought to be found

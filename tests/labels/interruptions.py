@@ -12,7 +12,7 @@ from parcels.models import Parcel, TrackingNumber
 from shops.contracts.models import CarrierContract
 from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import CONTROL, Sandbox, row
-from tests.labels.orders import PRODUCT, order, post
+from tests.labels.orders import LINKED, PRODUCT, order, post, weighing
 from tests.labels.urls import pages
 from tests.support.api import Caller, client
 from tests.support.paths import SHIPMENTS
@@ -22,6 +22,12 @@ SEARCH, PRINT, CANCEL = "trackWithSenderRef", "getReservedSkybillWithTypeAndMode
 KEY = "k"
 WAIT_S = 3600
 RESTORED = (ShippingLabel, Parcel, TrackingNumber, WebhookEvent)
+
+
+def bought(buyer: Caller, carrier_code: str = "alpha", parcels: int = 1) -> ShippingLabel:
+    product = LINKED if carrier_code == "beta" and parcels > 1 else PRODUCT[carrier_code]
+    assert post(buyer, order(product, parcels=weighing(*[1] * parcels)), key=KEY).status_code == 201
+    return row()
 
 
 def interrupt(buyer: Caller, sandbox: Sandbox, fault: str, body: Any = None, **facts: Any) -> ShippingLabel:

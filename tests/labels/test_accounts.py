@@ -19,7 +19,7 @@ from shops.contracts.accounts import CarrierAccount, credentials_for
 from shops.contracts.models import CarrierContract
 from shops.retention import remove_accounts
 from tests.labels.admin.pages import LABELS
-from tests.labels.conftest import Sandbox, row
+from tests.labels.conftest import Sandbox, bought, row
 from tests.labels.gates import during
 from tests.labels.interruptions import WAIT_S, interrupt, pass_time
 from tests.labels.orders import ACCOUNT, PASSWORD, PRODUCT, order, post
@@ -33,12 +33,6 @@ CONFIGURE = ("configure_carrier", "own", "alpha", "--all-products", "--password-
 
 def configure(number: str, *more: str, stdin: str = PASSWORD["alpha"]) -> None:
     call(*CONFIGURE, "--account-number", number, *more, stdin=stdin)
-
-
-def bought(buyer: Caller, product_code: str = "alpha-13") -> ShippingLabel:
-    response = post(buyer, order(product_code))
-    assert response.status_code == 201, response.json()
-    return ShippingLabel.objects.get(id=response.json()["id"])
 
 
 def accounts(sandbox: Sandbox) -> list[str]:

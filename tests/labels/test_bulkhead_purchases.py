@@ -1,7 +1,6 @@
 """Purchases in the bulkhead: what is too much at a time is refused at once and leaves nothing behind."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 from unittest.mock import Mock
@@ -33,13 +32,6 @@ KEY = "k"
 TURNED_AWAY = "label_orders_turned_away_total"
 
 
-@contextmanager
-def bulkhead_full(carrier_code: str = "alpha", service: Service = Service.SHIPPING) -> Iterator[None]:
-    """Let another request be under way."""
-    with bulkhead.enter(carrier_code, service):
-        yield
-
-
 def assert_refused(response: Response, carrier_code: str) -> None:
     said = "The carrier is unavailable: too many purchases at a time. Nothing was made; a retry is safe."
     assert assert_coded(response, 502, f"{carrier_code.upper()}_UNAVAILABLE") == said
@@ -56,7 +48,7 @@ def test_with_a_full_bulkhead_a_purchase_is_refused_and_nothing_is_written(
     begin_series()  # an alert needs the zero
     before = REGISTRY.get_sample_value(TURNED_AWAY, {"carrier": carrier_code})
     assert before is not None
-    with bulkhead_full(carrier_code):
+    with bulkhead.enter(carrier_code):
         assert_refused(post(buyer, order(product_code), key=key), carrier_code)
         assert REGISTRY.get_sample_value(TURNED_AWAY, {"carrier": carrier_code}) == before + 1
         assert (ShippingLabel.objects.count(), sandbox.calls()) == (0, 0)
@@ -64,17 +56,12 @@ def test_with_a_full_bulkhead_a_purchase_is_refused_and_nothing_is_written(
 
 
 @pytest.mark.usefixtures("one_at_a_time")
-def test_a_carrier_that_hangs_leaves_the_other_its_own_bulkhead(buyer: Caller) -> None:
-    with bulkhead_full("alpha"):
-        assert post(buyer, order(BETA)).status_code == 201
-
-
-@pytest.mark.usefixtures("one_at_a_time")
-def test_cancellations_and_orders_that_hang_leave_each_other_a_bulkhead(buyer: Caller) -> None:
+def test_carriers_and_their_orders_and_cancellations_that_hang_leave_each_other_a_bulkhead(buyer: Caller) -> None:
     assert post(buyer, order()).status_code == 201
-    with bulkhead_full("alpha", Service.SHIPPING):
-        assert cancelling.cancel(row()).state == LabelState.CANCELLED
-    with bulkhead_full("alpha", Service.CANCELLATION):
+    with bulkhead.enter("alpha", Service.SHIPPING):
+        assert post(buyer, order(BETA)).status_code == 201
+        assert cancelling.cancel(ShippingLabel.objects.get(carrier_code="alpha")).state == LabelState.CANCELLED
+    with bulkhead.enter("alpha", Service.CANCELLATION):
         assert post(buyer, order()).status_code == 201
 
 
@@ -92,14 +79,7 @@ def test_a_purchase_leaves_the_bulkhead_when_the_label_is_stored(
 
 
 @pytest.mark.usefixtures("one_at_a_time")
-@pytest.mark.parametrize("reference", ["FAULT 38", "FAULT CLOSE", "FAULT NOLABEL"])
-def test_a_purchase_that_fails_leaves_the_bulkhead(reference: str, buyer: Caller) -> None:
-    assert post(buyer, order(reference=reference)).status_code != 201
-    assert post(buyer, order()).status_code == 201
-
-
-@pytest.mark.usefixtures("one_at_a_time")
-def test_a_purchase_that_the_database_or_the_storage_ends_leaves_the_bulkhead(
+def test_a_purchase_that_fails_leaves_the_bulkhead(
     buyer: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -109,6 +89,8 @@ def test_a_purchase_that_the_database_or_the_storage_ends_leaves_the_bulkhead(
     folder.write_text("no folder")
     assert_coded(post(buyer, order()), 500, "LABEL_STORAGE_UNAVAILABLE")
     folder.unlink()
+    for fault in ("38", "CLOSE", "NOLABEL"):
+        assert post(buyer, order(reference=f"FAULT {fault}")).status_code != 201
     assert post(buyer, order()).status_code == 201
 
 
@@ -166,7 +148,7 @@ def test_more_calls_than_a_carrier_may_have_are_refused_at_once(
 @pytest.mark.usefixtures("one_at_a_time")
 def test_what_only_reads_passes_the_bulkhead_by(buyer: Caller) -> None:
     first = post(buyer, order(), key=KEY).json()
-    with bulkhead_full():
+    with bulkhead.enter("alpha"):
         replay = post(buyer, order(), key=KEY)
         assert (replay.status_code, replay["Idempotent-Replayed"]) == (201, "true")
         assert buyer.get(f"{SHIPMENTS}/{first['id']}").status_code == 200
@@ -194,7 +176,7 @@ def test_a_label_that_waits_for_the_storage_waits_for_the_bulkhead_only_shortly(
     buyer: Caller, sandbox: Sandbox, folder: Path
 ) -> None:
     received(buyer, folder)
-    with bulkhead_full():
+    with bulkhead.enter("alpha"):
         response = post(buyer, order(), key=KEY)
     assert_coded(response, 409, "IDEMPOTENCY_KEY_IN_PROGRESS")
     assert int(response["Retry-After"]) > 0
@@ -210,7 +192,7 @@ def test_a_label_that_waits_for_the_storage_enters_a_bulkhead_that_is_left(
     received(buyer, folder)
     monkeypatch.setattr("shops.contracts.bulkhead.WAIT_TIMEOUT_S", DEADLINE_S)
     with ExitStack() as others:
-        others.enter_context(bulkhead_full())
+        others.enter_context(bulkhead.enter("alpha"))
         with elsewhere(buyer, order(), KEY) as retry:
             until(lambda: bulkhead.waiting == 1)
             others.close()
@@ -244,7 +226,7 @@ def test_a_key_whose_first_request_is_in_the_bulkhead_and_has_no_row_yet_is_in_p
     with Gate(monkeypatch, purchase, "reserve") as gate, elsewhere(buyer, order(), KEY) as first:
         assert gate.reached.wait(DEADLINE_S)
         assert_coded(post(buyer, order(), key=KEY), 409, "IDEMPOTENCY_KEY_IN_PROGRESS")
-        with bulkhead_full("beta"):
+        with bulkhead.enter("beta"):
             assert_coded(post(buyer, order(BETA), key=KEY), 409, "IDEMPOTENCY_KEY_IN_PROGRESS")
         assert_refused(post(buyer, order(), key="another"), "alpha")
         gate.open.set()
@@ -260,7 +242,7 @@ def test_a_key_that_another_process_was_faster_with_is_replayed_with_a_full_bulk
     first = post(buyer, order(), key=KEY).json()
     find, answers = purchase.find_earlier, iter([False, True])
     monkeypatch.setattr(purchase, "find_earlier", lambda *args: find(*args) if next(answers) else None)
-    with bulkhead_full():
+    with bulkhead.enter("alpha"):
         second = post(buyer, order(), key=KEY)
     assert (second.status_code, second["Idempotent-Replayed"], second.json()["id"]) == (201, "true", first["id"])
     assert len(sandbox.made()) == 1
@@ -280,7 +262,7 @@ def test_an_adoption_asks_the_carrier_within_the_bulkhead_too(buyer: Caller, san
     (parcel,) = sandbox.made()
     numbers = [parcel.tracking_number]
     with (
-        bulkhead_full(service=Service.REPRINTS),
+        bulkhead.enter("alpha", Service.REPRINTS),
         pytest.raises(decisions.NoPdfError, match="Too many requests wait for alpha now"),
     ):
         decisions.adopt(label=row(), tracking_numbers=numbers, pdf=None)

@@ -11,7 +11,7 @@ from parcels.models import TrackingNumber
 from shops.contracts.models import CarrierContract
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.factories import LabelFactory
-from tests.labels.interruptions import CANCEL, KEY, pass_time
+from tests.labels.interruptions import CANCEL, KEY, bought, pass_time
 from tests.labels.orders import PRODUCT, order, post, weighing
 from tests.models.interruptions import Killed, die
 from tests.shops.commands import call, refused, run_here
@@ -27,12 +27,6 @@ def cancel(label_id: str) -> str:
     out, err = call("cancel_label", label_id)
     assert out == ""
     return err
-
-
-def bought(buyer: Caller, carrier_code: str = "alpha", parcels: int = 1) -> ShippingLabel:
-    body = order(PRODUCT[carrier_code], parcels=weighing(*[1] * parcels))
-    assert post(buyer, body, key=KEY).status_code == 201
-    return row()
 
 
 @pytest.mark.parametrize("carrier_code", PRODUCT)

@@ -1,7 +1,5 @@
 """Test mode: a test shop's clients are the sandbox's alone, and nothing of it is counted, exported or handed in."""
 
-import csv
-import io
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -160,12 +158,6 @@ def test_nothing_that_a_test_shop_does_reaches_a_carrier(
         assert any(kind in path for path in asked(tests)), kind
 
 
-def test_each_of_two_modes_orders_at_its_own(tester: Caller, buyer: Caller, tests: Sandbox, sandbox: Sandbox) -> None:
-    for carrier in CARRIERS:
-        assert len(tests.made(buy(tester, carrier)["id"])) == len(sandbox.made(buy(buyer, carrier)["id"])) == 1
-    assert (len(tests.made()), len(sandbox.made())) == (2, 2)
-
-
 @pytest.mark.any_database
 def test_each_mode_has_its_circuit_breakers_points_slots_and_bulkheads(
     tester: Caller, buyer: Caller, tests: Sandbox, monkeypatch: pytest.MonkeyPatch
@@ -258,14 +250,6 @@ def metrics() -> dict[str, float]:
         for sample in metric.samples
         if sample.name.startswith(names) and not sample.name.endswith("_created")
     }
-
-
-def test_a_live_shop_is_counted_beside_it(staff: Client, tester: Caller, buyer: Caller) -> None:
-    buy(tester)
-    buy(buyer)
-    label_counting.recount()
-    assert [figure.shop_id for figure in LabelFigure.objects.all()] == [buyer.shop.id]
-    assert len(list(csv.reader(io.StringIO(exported(staff, "labels/shippinglabel"))))) == 2
 
 
 @pytest.mark.parametrize("is_test", [True, False])

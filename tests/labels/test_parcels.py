@@ -24,7 +24,7 @@ from shops.contracts.addresses import COUNTRY_NAMES
 from shops.db import clock
 from shops.staff import days
 from shops.webhooks.models import WebhookEvent
-from tests.labels.conftest import Sandbox
+from tests.labels.conftest import Sandbox, bought
 from tests.labels.factories import LabelFactory, publish
 from tests.labels.interruptions import interrupt
 from tests.labels.orders import RECIPIENT, order, post, weighing
@@ -36,13 +36,6 @@ from tests.support.tracking import number_of, record
 
 S = Status
 EMAIL = RECIPIENT["email"]
-
-
-def bought(caller: Caller, product: str = "alpha-13", **changes: Any) -> ShippingLabel:
-    response = post(caller, order(product, **changes))
-    assert response.status_code == 201, response.content
-    label: ShippingLabel = ShippingLabel.objects.get(id=response.json()["id"])
-    return label
 
 
 def reported(

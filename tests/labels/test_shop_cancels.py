@@ -28,8 +28,8 @@ from tests.labels.admin.pages import LABELS
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.factories import LabelFactory
 from tests.labels.gates import during
-from tests.labels.interruptions import CANCEL, KEY, pass_time
-from tests.labels.orders import LINKED, PRODUCT, order, personal_in, post, weighing
+from tests.labels.interruptions import CANCEL, bought, pass_time
+from tests.labels.orders import PRODUCT, order, personal_in, post
 from tests.models.interruptions import Killed, die
 from tests.support.api import Caller, Response, assert_error, caller, logged_in, without_timestamp
 from tests.support.audit import changes
@@ -52,12 +52,6 @@ HIDDEN = [state for state in HIDDEN if state not in {LabelState.GENERATED, Label
 
 def cancel(caller: Caller, label_id: str, **options: Any) -> Response:
     return caller.request("POST", f"{SHIPMENTS}/{label_id}/cancel", **options)
-
-
-def bought(buyer: Caller, carrier_code: str = "alpha", parcels: int = 1) -> ShippingLabel:
-    product = LINKED if carrier_code == "beta" and parcels > 1 else PRODUCT[carrier_code]
-    assert post(buyer, order(product, parcels=weighing(*[1] * parcels)), key=KEY).status_code == 201
-    return row()
 
 
 def assert_answer(response: Response, label: ShippingLabel, status: str) -> None:

@@ -245,16 +245,7 @@ class World:
         """Let the carrier take these parcels in charge, and report it."""
         for number in numbers:
             self.sandbox.server.state.ledger.collected.add((label.carrier_code, number))
-            event = TrackingEvent(
-                tracking_number=number,
-                code="SC",
-                happened_at=timezone.now(),
-                text="",
-                place="",
-                status=Status.IN_TRANSIT,
-                is_listed=True,
-                kept_until=None,
-            )
+            event = TrackingEvent(number, "SC", timezone.now(), text="", status=Status.IN_TRANSIT)
             answer = TrackingAnswer(number, is_known=True, events=(event,))
             record(label.id, [answer], now=timezone.now())
 

@@ -23,9 +23,7 @@ works = st.sampled_from(["ask", "deliver"])
 class ParcelStories(ParcelLife):
     """Adds longer stories to the rules."""
 
-    @rule(
-        shop=shops, carrier=carriers, count=st.integers(1, 3), parcel=parcels, named=st.integers(1, 2), answer=answers
-    )
+    @rule(shop=shops, carrier=carriers, count=counts, parcel=parcels, named=st.integers(1, 2), answer=answers)
     def cancel_imported(self, shop: int, carrier: str, count: int, parcel: int, named: int, answer: str | None) -> None:
         """The shop reports a parcel with some of a label's numbers, cancels the label and sends it with another."""
         label = self.buy_and_import(shop, carrier, count, parcel, named)

@@ -25,7 +25,9 @@ from parcels.importing import numbers
 from parcels.tracking import limits
 from parcels.tracking.refreshing import refresh
 from shops.contracts import clients
+from shops.models import Shop
 from shops.webhooks import delivering
+from shops.webhooks.models import WebhookEndpoint
 from tests.labels.factories import PDF
 from tests.shops.commands import call
 from tests.support.api import Caller, caller, logged_in
@@ -106,8 +108,6 @@ def run(*arguments: str) -> tuple[str, str]:
 
 
 def new_shop(*options: str) -> Caller:
-    from shops.models import Shop  # noqa: PLC0415 - beside the only use
-
     shop_id, _ = run("create_shop", "A shop", *options)
     return caller(Shop.objects.get(id=shop_id))
 
@@ -177,8 +177,6 @@ class Staff:
 
 
 def is_disabled(endpoint_id: str) -> bool:
-    from shops.webhooks.models import WebhookEndpoint  # noqa: PLC0415 - beside the only use
-
     return WebhookEndpoint.objects.filter(id=endpoint_id).exclude(disabled_at=None).exists()
 
 
