@@ -172,10 +172,12 @@ def ask(label: ShippingLabel) -> None:
             settle_found(label, talk, found, is_believed=is_caught_up)
     except (CarrierError, NoAccountError) as error:
         logger.warning("carrier not asked", extra={"label": label.id, "reason": type(error).__name__})
-        if is_over and not label.uncancelled_numbers and is_too_late(label):
-            schedule(label, None)
-        else:
+        if not (is_over and is_too_late(label)):
             back_off(label)
+        elif label.uncancelled_numbers:  # which may be paid for
+            leave(label, NOT_CANCELLED, ())
+        else:
+            schedule(label, None)
 
 
 def is_too_late(label: ShippingLabel) -> bool:

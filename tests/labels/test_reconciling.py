@@ -357,6 +357,28 @@ def test_a_failure_whose_account_is_gone_is_asked_about_for_a_week_too(buyer: Ca
     assert row().ask_again_at is None
 
 
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_parcels_of_a_failure_that_nobody_could_cancel_for_a_week_wait_for_a_person(
+    is_gone: bool, buyer: Caller, sandbox: Sandbox
+) -> None:
+    """Runbook: parcels found are cancelled; if they can't be, they wait for a person."""
+    sandbox.arm("1", count=1)
+    post(buyer, order(), key=KEY)
+    outcomes.save_late(row(), ["XU123456789FR"])
+    if is_gone:
+        CarrierContract.objects.all().delete()
+    else:
+        CarrierContract.objects.update(encrypted_credentials="x")
+    pass_time(6 * DAY_S)
+    assert reconcile() == {LabelState.FAILED: 1}
+    assert not ShippingLabel.objects.needing_decision().exists()
+    pass_time(DAY_S + 60)
+    assert reconcile() == {LabelState.UNKNOWN: 1}
+    assert (row().tracking_numbers, row().cancelled_numbers) == (["XU123456789FR"], [])
+    pass_time()
+    assert list(ShippingLabel.objects.needing_decision()) == [row()]
+
+
 def test_a_blind_search_of_a_day_later_is_not_believed(buyer: Caller, sandbox: Sandbox) -> None:
     sandbox.arm("1", count=1)
     post(buyer, order(), key=KEY)
