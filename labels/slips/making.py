@@ -4,7 +4,9 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 
+from django.db import transaction
 from django.utils.translation import gettext
 
 from carriers import CARRIERS
@@ -43,7 +45,7 @@ def make(labels: Sequence[ShippingLabel]) -> list[DepositSlip]:
     ends_at, slips = time.monotonic() + TIME_LIMIT_S, []
     for batch in batches(labels):
         first = batch[0]
-        slip = DepositSlip.objects.create(
+        slip = DepositSlip(
             shop_id=first.shop_id,
             carrier_code=first.carrier_code,
             account_number=first.account_number,
@@ -51,6 +53,7 @@ def make(labels: Sequence[ShippingLabel]) -> list[DepositSlip]:
             tracking_numbers=[number for label in batch for number in label.tracking_numbers],
             asked_by=current_actor.get().name,
         )
+        add(slip)
         slips.append(slip)
         try:
             slips += ask(slip, batch, ends_at)
@@ -59,6 +62,12 @@ def make(labels: Sequence[ShippingLabel]) -> list[DepositSlip]:
         if time.monotonic() > ends_at:
             break
     return slips
+
+
+@transaction.atomic
+def add(slip: DepositSlip) -> None:
+    slip.save()
+    record(Action.ADDED, slip, parcels=len(slip.tracking_numbers))
 
 
 def batches(labels: Sequence[ShippingLabel]) -> Iterator[list[ShippingLabel]]:
@@ -104,8 +113,8 @@ def ask(slip: DepositSlip, labels: Sequence[ShippingLabel], ends_at: float) -> l
     for refused in rest:
         if slip.pdf_removed_at:
             refused.refusal = REFUSAL.left
-        with_db_retry(refused.save)
-    record(Action.ADDED, slip, number=made.number, parcels=len(slip.tracking_numbers))
+        with_db_retry(partial(add, refused))
+    record(Action.CHANGED, slip, number=made.number, parcels=len(slip.tracking_numbers))
     with suppress(storage.StorageError):  # opening it stores it later
         store(slip)
     return rest

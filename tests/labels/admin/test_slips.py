@@ -63,7 +63,8 @@ def test_a_slip_lists_the_selected_labels_and_its_pdf_is_kept(buyer: Caller, pac
     assert (pdf["Content-Type"], pdf.content[:5]) == ("application/pdf", b"%PDF-")
     assert storage.read(slip.pdf_key) == pdf.content
     entries = AuditEntry.objects.filter(object_id=slip.id)
-    assert {entry.action for entry in entries} == {"added", "viewed", "pdf_opened"}
+    assert {entry.action for entry in entries} == {"added", "changed", "viewed", "pdf_opened"}
+    assert entries.get(action="changed").details["number"] == slip.number
     (digest,) = customer_digests(labels[0].recipient["email"])
     for shown in (labels[0].id, labels[1].id, digest):
         assert entries.get(search_words__has=shown).action == "pdf_opened"
@@ -104,6 +105,8 @@ def test_a_slip_is_made_without_the_parcels_that_the_carrier_refuses(buyer: Call
     assert (made.state, made.label_ids, made.tracking_numbers) == ("made", [good.id], good.tracking_numbers)
     assert (refused.state, sorted(refused.label_ids)) == ("refused", sorted(each.id for each in strange))
     assert sorted(refused.tracking_numbers) == ["6A00000000017", "6A00000000018"]
+    entries = AuditEntry.objects.filter(action="added", object_type="labels.depositslip", actor="packer")
+    assert {entry.object_id for entry in entries} == {made.id, refused.id}
     assert f"slip {made.number} lists 1 label." in page.text
     for number in refused.tracking_numbers:
         assert f"does not know the parcel {number}" in refused.refusal
@@ -272,6 +275,7 @@ def test_why_there_is_no_slip_is_for_those_who_see_customers(buyer: Caller) -> N
     (slip,) = slips()
     assert slip.refusal
     assert slip.refusal not in page
+    assert AuditEntry.objects.get(object_id=slip.id, action="added").actor == "clerk"
 
 
 def test_a_slip_is_found_by_its_number_and_by_a_label(buyer: Caller, packer: Client) -> None:
