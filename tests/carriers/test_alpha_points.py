@@ -10,7 +10,7 @@ from carriers.sandbox.data import ALPHA_3
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import ledger
-from tests.carriers.support.points import Services, alpha_closed, alpha_point
+from tests.carriers.support.points import Services, alpha_closed, alpha_point, alpha_refused
 from tests.carriers.support.sandbox import POINT_CODES, order
 from tests.carriers.support.servers import LoopbackServer, answer_file, asked, body_of, http
 from tests.carriers.support.shipments import ALPHA_CONTRACT, CREDENTIALS
@@ -36,13 +36,6 @@ def sent(server: LoopbackServer, structure: str) -> dict[str, str]:
     element = operation(server).find(structure)
     assert element is not None
     return fields(element)
-
-
-def refused(code: int, *, abroad: bool = False) -> bytes:
-    name = LOOK_UP_ABROAD if abroad else LOOK_UP
-    result = f"<return><errorCode>{code}</errorCode><errorMessage>text</errorMessage></return>"
-    answer = f"<n:{name}Response xmlns:n='http://cxf.rechercheBt.soap.chronopost.fr/'>{result}</n:{name}Response>"
-    return http(f"<Envelope><Body>{answer}</Body></Envelope>".encode())
 
 
 def test_a_relay_is_looked_up_and_its_own_address_sent_with_the_customers_name(serve: Serve) -> None:
@@ -107,7 +100,7 @@ def test_the_point_service_has_overseas_territories_by_alpha_3(serve: Serve, cou
     [
         ([http(alpha_point())], ["1234A"], "1234A"),
         ([http(alpha_point())], ["1234a"], "1234A"),
-        ([refused(601), http(alpha_point())], ["1234a", "1234A"], "1234A"),
+        ([alpha_refused(601, LOOK_UP), http(alpha_point())], ["1234a", "1234A"], "1234A"),
         ([http(alpha_point(identifiant="1234a")), http(alpha_point())], ["1234a"], "1234a"),  # and not the other one
     ],
 )
@@ -137,7 +130,7 @@ def test_a_code_is_looked_up_as_the_order_has_it_then_in_capitals(
 def test_every_code_of_a_look_up_has_its_class(
     serve: Serve, code: int, error: type[CarrierError], is_failing: bool, abroad: bool
 ) -> None:
-    services = Services(serve, "alpha", [refused(code, abroad=abroad)])
+    services = Services(serve, "alpha", [alpha_refused(code, LOOK_UP_ABROAD if abroad else LOOK_UP)])
     failure = services.refuse(error, RELAY_ABROAD if abroad else "relais")
     assert failure.carrier_code == str(code)
     assert failure.is_carrier_failing == is_failing

@@ -1,6 +1,5 @@
 """beta's pickup points: looked up before the purchase, sent with their own address, refused if they cannot take it."""
 
-import json
 from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -14,7 +13,7 @@ from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials, Package
 from tests.carriers.conftest import Clients, Serve
 from tests.carriers.sandbox.control import ledger
-from tests.carriers.support.beta import JSON, bodies, found, lines, refused
+from tests.carriers.support.beta import JSON, bodies, found, lines, near, refused
 from tests.carriers.support.points import Services
 from tests.carriers.support.sandbox import order, reset
 from tests.carriers.support.servers import answer_file, http
@@ -23,7 +22,6 @@ from tests.support.cases import in_one_test
 
 BETA = CREDENTIALS["beta"]
 FRANCE, EUROPE = "beta_point_retrait_france", "beta_point_retrait_europe"
-NEAR = http(answer_file("beta_points.json"), content_type=JSON)
 DAY_MS = 24 * 3600 * 1000
 LONG_STREET = "12 quai de la Fosse, entrée du parc Atlantis"
 
@@ -228,7 +226,7 @@ def test_every_other_answer_has_an_end_and_buys_nothing(serve: Serve, answer: by
 
 @pytest.mark.usefixtures("monday")
 def test_a_point_abroad_is_found_near_the_recipient_as_the_look_up_needs_its_network(serve: Serve) -> None:
-    services = Services(serve, "beta", [NEAR])
+    services = Services(serve, "beta", [near()])
     addressee = buy(services, EUROPE, recipient={"zip_code": "28012", "city": "Madrid"})
     assert services.points.requests[0].startswith(b"POST /points/findRDVPointRetraitAcheminement HTTP/1.1\r\n")
     assert bodies(services.points) == [
@@ -250,7 +248,7 @@ def test_a_point_abroad_is_found_near_the_recipient_as_the_look_up_needs_its_net
 
 
 def test_a_point_elsewhere_in_the_country_is_looked_up_in_the_networks_found(serve: Serve) -> None:
-    services = Services(serve, "beta", [NEAR, found(identifiant="840777", codePays="ES", nom="Lejos")])
+    services = Services(serve, "beta", [near(), found(identifiant="840777", codePays="ES", nom="Lejos")])
     assert buy(services, EUROPE, pickup_point_code="840777")["companyName"] == "Lejos"
     search, look_up = bodies(services.points)
     assert "reseau" not in search
@@ -263,14 +261,6 @@ def test_a_point_in_monaco_is_looked_up_without_a_network_and_else_as_abroad(ser
     assert buy(services, recipient={"country_code": "MC"})["companyName"] == "Papelería Atocha"
     look_up, search = bodies(services.points)
     assert ("reseau" in look_up, search["optionInter"]) == (False, "1")
-
-
-def near(**changes: Any) -> bytes:
-    """Return the recorded answer of a search, with other values in its first record; None leaves one out."""
-    document = json.loads(answer_file("beta_points.json"))
-    first = document["listePointRetraitAcheminement"][0] | changes
-    document["listePointRetraitAcheminement"][0] = {name: value for name, value in first.items() if value is not None}
-    return http(json.dumps(document).encode(), content_type=JSON)
 
 
 @pytest.mark.parametrize(
@@ -300,7 +290,7 @@ def test_bad_records_never_count_as_an_outage(serve: Serve) -> None:
     assert buy(services)["companyName"] == "Tabac du Port"
 
 
-@pytest.mark.parametrize("answers", [[NEAR, refused(124)], [refused(300)], [refused(203)], [refused(0)]])
+@pytest.mark.parametrize("answers", [[near(), refused(124)], [refused(300)], [refused(203)], [refused(0)]])
 def test_a_point_abroad_that_is_not_found_is_refused(serve: Serve, answers: list[bytes]) -> None:
     failure = Services(serve, "beta", answers).refuse(PickupPointRejected, EUROPE, pickup_point_code="840777")
     assert str(failure).startswith("pickupPointCode: the carrier finds no such pickup point near the recipient")
@@ -336,7 +326,7 @@ def test_customs_go_by_the_points_place(serve: Serve) -> None:
 
 
 def test_no_customs_are_needed_to_a_point_in_the_union_for_a_customer_outside_it(serve: Serve) -> None:
-    services = Services(serve, "beta", [NEAR])
+    services = Services(serve, "beta", [near()])
     services.buy(EUROPE, recipient={"zip_code": "35002"}, customs=None)
     assert "customsDeclarations" not in bodies(services.labels)[0]["letter"]
 

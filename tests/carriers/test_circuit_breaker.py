@@ -44,11 +44,6 @@ def end_reset_timeout(breaker: CircuitBreaker) -> None:
     assert breaker.state == "half-open"
 
 
-def check_that_calls_are_refused(breaker: CircuitBreaker) -> None:
-    with pytest.raises(CarrierUnavailable, match="the circuit breaker is open"), breaker.call():
-        pytest.fail("a call was let through")
-
-
 @BOTH
 def test_an_open_circuit_costs_no_connection(serve: Serve, carrier: str) -> None:
     server = serve(once(b""))
@@ -88,7 +83,8 @@ def test_calls_run_at_the_same_time(breaker: CircuitBreaker) -> None:
 def test_a_call_that_ends_while_the_circuit_is_open_changes_nothing(breaker: CircuitBreaker) -> None:
     with breaker.call():
         open_circuit(breaker)
-    check_that_calls_are_refused(breaker)
+    with pytest.raises(CarrierUnavailable, match="the circuit breaker is open"), breaker.call():
+        pytest.fail("a call was let through")
 
 
 def test_only_failures_in_a_row_open_the_circuit(breaker: CircuitBreaker) -> None:

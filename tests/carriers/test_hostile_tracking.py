@@ -21,6 +21,7 @@ from tests.carriers.support.broken_answers import SLOW
 from tests.carriers.support.servers import Play, always, answer_file, http, silent
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, LENIENT
 from tests.carriers.support.tracking import NUMBERS, tracker
+from tests.support.cases import in_one_test
 
 XML, JSON = answer_file("alpha_history.xml"), answer_file("beta_timeline.json")
 QUIETLY = settings(suppress_health_check=[HealthCheck.too_slow])
@@ -199,14 +200,9 @@ UNREADABLE = {
         JSON + b" " * 300_000,
     ],
 }
-CASES = [
-    pytest.param(carrier, body, id=f"{carrier}-{i}")
-    for carrier in UNREADABLE
-    for i, body in enumerate(UNREADABLE[carrier])
-]
 
 
-@pytest.mark.parametrize(("carrier", "body"), CASES)
+@in_one_test("carrier, body", [(carrier, body) for carrier, bodies in UNREADABLE.items() for body in bodies])
 def test_an_unreadable_answer_is_an_outage(carrier: str, body: bytes) -> None:
     ECHO.answer = (200, "text/html", body)
     with pytest.raises(CarrierUnavailable) as caught:

@@ -1,6 +1,5 @@
 """Searches for pickup points on the wire: the requests as the pages have them, and answers of any kind."""
 
-import json
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from datetime import UTC, date, datetime
@@ -15,9 +14,9 @@ from carriers.pickup_points import FoundPoints, PointQuery, joined
 from carriers.products import PARIS
 from carriers.shipment import Credentials
 from tests.carriers.conftest import Serve
-from tests.carriers.support.beta import JSON, bodies, refused
-from tests.carriers.support.points import alpha_point
-from tests.carriers.support.servers import LoopbackServer, always, answer_file, body_of, http
+from tests.carriers.support.beta import JSON, bodies, near, refused
+from tests.carriers.support.points import alpha_point, alpha_refused
+from tests.carriers.support.servers import LoopbackServer, always, body_of, http
 from tests.carriers.support.shipments import ALPHA_CONTRACT, CREDENTIALS, client
 
 if TYPE_CHECKING:
@@ -28,11 +27,11 @@ DECEMBER = {"Debut": "01", "Fin": "05"}
 TOWN: dict[str, Any] = {"country_code": "FR", "zip_code": "69100", "city": "Villeurbanne", "day": DAY}
 ALPHA = {"carrier_code": "86"} | TOWN
 BETA = {"carrier_code": "HD"} | TOWN
-FOUND_BY_ALPHA = b"recherchePointChronopostResponse"
+SEARCH = "recherchePointChronopost"
 QUERIES = {"alpha": ALPHA, "beta": BETA}
 
 
-def alpha_found(*points: Mapping[str, Any], quality: str = "2", wrapper: bytes = FOUND_BY_ALPHA) -> bytes:
+def alpha_found(*points: Mapping[str, Any], quality: str = "2", operation: str = SEARCH) -> bytes:
     """Return the answer to a search with copies of the recorded point, changed."""
     answers = [ET.fromstring(alpha_point(**changes)) for changes in points or ({},)]
     (result,) = answers[0].iter("return")
@@ -40,22 +39,7 @@ def alpha_found(*points: Mapping[str, Any], quality: str = "2", wrapper: bytes =
         result.extend(answer.iter("listePointRelais"))
     for element in result.iter("qualiteReponse"):
         element.text = quality
-    return http(ET.tostring(answers[0]).replace(b"rechercheDetailPointChronopostResponse", wrapper))
-
-
-def alpha_refused(code: int) -> bytes:
-    return http(
-        alpha_point()
-        .replace(b"<errorCode>0<", b"<errorCode>%d<" % code)
-        .replace(b"rechercheDetailPointChronopostResponse", FOUND_BY_ALPHA)
-    )
-
-
-def beta_found(**changes: Any) -> bytes:
-    """Return the recorded answer to a search, its first record changed."""
-    document = json.loads(answer_file("beta_points.json"))
-    document["listePointRetraitAcheminement"][0] |= changes
-    return http(json.dumps(document).encode(), content_type=JSON)
+    return http(ET.tostring(answers[0]).replace(b"rechercheDetailPointChronopost", operation.encode()))
 
 
 class Point:
@@ -97,7 +81,7 @@ def test_alpha_is_asked_as_the_page_has_it(serve: Serve) -> None:
 
 
 def test_alpha_is_asked_abroad_without_an_address(serve: Serve) -> None:
-    answer = alpha_found(wrapper=b"recherchePointChronopostInterResponse")
+    answer = alpha_found(operation=f"{SEARCH}Inter")
     service = Point(serve, "alpha", answer)
     service.find(carrier_code="4P", country_code="RE", city=" - ", address1="27 rue X")
     sent = service.sent()
@@ -112,7 +96,7 @@ def test_alpha_is_asked_abroad_without_an_address(serve: Serve) -> None:
 
 
 def test_a_postal_code_of_symbols_is_not_sent(serve: Serve) -> None:
-    service = Point(serve, "alpha", alpha_refused(700))
+    service = Point(serve, "alpha", alpha_refused(700, SEARCH))
     with pytest.raises(RequestRejected) as caught:
         service.find(zip_code="--", city="--")
     assert (caught.value.field, service.server.requests) == ("zip", [])
@@ -120,7 +104,7 @@ def test_a_postal_code_of_symbols_is_not_sent(serve: Serve) -> None:
 
 @pytest.mark.parametrize("zip_code", ["L-1616", "\ufeffLU 1616", "\uff2c-\uff11\uff16\uff11\uff16"])
 def test_beta_is_asked_for_a_postal_code_of_letters_and_digits(serve: Serve, zip_code: str) -> None:
-    service = Point(serve, "beta", beta_found())
+    service = Point(serve, "beta", near())
     service.find(zip_code=zip_code, country_code="LU")
     assert bodies(service.server)[0]["zipCode"] == "1616"
 
@@ -138,7 +122,7 @@ def test_a_locker_that_comes_all_the_same_is_left_out_for_shop_direct(serve: Ser
 
 
 def test_beta_is_asked_as_the_page_has_it(serve: Serve) -> None:
-    service = Point(serve, "beta", beta_found())
+    service = Point(serve, "beta", near())
     service.find(address1="27 rue X", weight_kg=Decimal("1.2"))
     service.find(zip_code="1012 JL", country_code="NL", weight_kg=Decimal("20.1"))
     first, second = bodies(service.server)
@@ -193,7 +177,7 @@ def test_a_relay_that_no_order_can_name_is_left_out_alone(serve: Serve, changes:
     "changes", [{"nom": None}, {"typeDePoint": ""}, {"identifiant": "12"}, {"congesTotal": True}, {"poidsMaxi": 900}]
 )
 def test_a_record_that_no_order_can_name_is_left_out_alone(serve: Serve, changes: dict[str, Any]) -> None:
-    service = Point(serve, "beta", beta_found(**changes))
+    service = Point(serve, "beta", near(**changes))
     assert [point.code for point in service.find(weight_kg=Decimal("1.2")).points] == ["001234"]
 
 
@@ -244,7 +228,7 @@ def test_betas_numbers_are_read_as_texts_too(serve: Serve, form: Callable[[Any],
     place = {"coordGeolocalisationLatitude": form(45.5), "coordGeolocalisationLongitude": form(4.25)}
     changes = {"poidsMaxi": form(20000), "distanceEnMetre": form(7), **place}
     holiday = {"calendarDeDebut": form(midnight_ms), "calendarDeFin": form(midnight_ms)}
-    answer = beta_found(**changes, listeConges=[holiday])
+    answer = near(**changes, listeConges=[holiday])
     point = Point(serve, "beta", answer).find().points[0]
     assert (point.max_weight_kg, point.distance_m, point.latitude, point.longitude) == (Decimal(20), 7, 45.5, 4.25)
     assert point.closures == ((date(2026, 12, 1), date(2026, 12, 1)),)
@@ -259,7 +243,7 @@ def test_betas_numbers_are_read_as_texts_too(serve: Serve, form: Callable[[Any],
 def test_hours_of_another_season_are_unknown(serve: Serve, season: tuple[str, str], is_known: bool) -> None:
     first, last = season
     changes = {"periodeActiviteHoraireDeb": first, "periodeActiviteHoraireFin": last}
-    (point, _) = Point(serve, "beta", beta_found(**changes)).find().points
+    (point, _) = Point(serve, "beta", near(**changes)).find().points
     assert (point.opening_hours is not None) is is_known
 
 
@@ -285,7 +269,7 @@ def test_hours_until_midnight_and_after_it_are_told(
 ) -> None:
     for dash in ("-", " - "):
         texts = " ".join(f"{start}{dash}{end}" for start, end in spans)
-        found = Point(serve, "beta", beta_found(horairesOuvertureLundi=texts)).find().points
+        found = Point(serve, "beta", near(horairesOuvertureLundi=texts)).find().points
         assert found[0].opening_hours is not None
         assert found[0].opening_hours[0] == tuple(shown)
     days = "".join(f"<listeHoraireOuverture><debut>{a}</debut><fin>{b}</fin></listeHoraireOuverture>" for a, b in spans)
@@ -315,14 +299,14 @@ def test_hours_until_midnight_and_after_it_are_told(
 def test_every_code_has_its_class_and_names_the_parameter(
     serve: Serve, carrier: str, code: int, error: type[CarrierError], field: str
 ) -> None:
-    answer = alpha_refused(code) if carrier == "alpha" else refused(code)
+    answer = alpha_refused(code, SEARCH) if carrier == "alpha" else refused(code)
     with pytest.raises(CarrierError) as caught:
         Point(serve, carrier, answer).find()
     assert (type(caught.value), caught.value.field) == (error, field)
 
 
 def test_no_point_is_an_empty_answer(serve: Serve) -> None:
-    assert Point(serve, "alpha", alpha_refused(601)).find().points == []
+    assert Point(serve, "alpha", alpha_refused(601, SEARCH)).find().points == []
     for code in (300, 301, 203, 146):
         assert Point(serve, "beta", refused(code)).find().points == []
 
@@ -343,7 +327,7 @@ def test_a_customers_words_are_masked_in_a_carriers_text(serve: Serve) -> None:
 
 
 def test_an_answer_tells_when_the_carrier_was_asked(serve: Serve) -> None:
-    service = Point(serve, "beta", beta_found())
+    service = Point(serve, "beta", near())
     began_at = datetime.now(UTC)
     found = service.find()
     assert began_at <= found.asked_at <= datetime.now(UTC)

@@ -31,6 +31,14 @@ def found(**changes: Any) -> bytes:
     return http(json.dumps(document).encode(), content_type=JSON)
 
 
+def near(**changes: Any) -> bytes:
+    """Return the recorded answer to a search with other values in its first record; None leaves one out."""
+    document = json.loads(answer_file("beta_points.json"))
+    points = document["listePointRetraitAcheminement"]
+    points[0] = {name: value for name, value in (points[0] | changes).items() if value is not None}
+    return http(json.dumps(document).encode(), content_type=JSON)
+
+
 def refused(code: object, status: int = 200, **values: Any) -> bytes:
     """Return an answer of the point service without a point."""
     document = {"errorCode": code, "errorMessage": f"text {code}", "pointRetraitAcheminement": None, **values}

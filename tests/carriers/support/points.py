@@ -40,6 +40,13 @@ def alpha_point(*, abroad: str = "", **changes: str | None) -> bytes:
     return ET.tostring(root)
 
 
+def alpha_refused(code: int, operation: str) -> bytes:
+    result = f"<return><errorCode>{code}</errorCode><errorMessage>text</errorMessage></return>"
+    name = f"{operation}Response"
+    answer = f"<n:{name} xmlns:n='http://cxf.rechercheBt.soap.chronopost.fr/'>{result}</n:{name}>"
+    return http(f"<Envelope><Body>{answer}</Body></Envelope>".encode())
+
+
 def alpha_closed(first: str, last: str) -> bytes:
     """Return the recorded answer about point 1234A with a period in which it is closed."""
     period = f"<calendarDeDebut>{first}</calendarDeDebut><calendarDeFin>{last}</calendarDeFin><numero>1</numero>"
