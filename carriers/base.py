@@ -2,7 +2,7 @@
 
 import re
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from datetime import date
@@ -77,6 +77,11 @@ class Carrier(Client):
     product_code: ClassVar[re.Pattern[str]]
     has_services: ClassVar[bool]  # true if a product is a code and a service
     credentials_shape: ClassVar[CredentialsShape]
+    # The carrier's own rules, as static methods.
+    check_sender: Callable[[Party], object]  # raises Rejected for one that the carrier cannot print
+    printed_goods: Callable[[str, str], str]  # of words and their path; raises RequestRejected
+    goods_by_parcel: Callable[[str, Shipment, Customs], Goods]  # that are declared; raises RequestRejected
+    sells: Callable[[str, PickupPoint], bool]  # a product, by its code, to points of this kind
 
     def __init__(
         self,
@@ -104,26 +109,6 @@ class Carrier(Client):
         if url is None:
             raise CarrierUnavailable(self.name, NO_SERVICE[name])
         return url
-
-    @staticmethod
-    @abstractmethod
-    def check_sender(party: Party) -> object:
-        """Raise Rejected for a sender that the carrier cannot print."""
-
-    @staticmethod
-    @abstractmethod
-    def printed_goods(words: str, path: str) -> str:
-        """Return a description of goods as the carrier prints it; raises RequestRejected for another one."""
-
-    @staticmethod
-    @abstractmethod
-    def goods_by_parcel(carrier: str, shipment: Shipment, customs: Customs) -> Goods:
-        """Return what is declared of each parcel; raises RequestRejected for goods that don't fit."""
-
-    @staticmethod
-    @abstractmethod
-    def sells(carrier_code: str, point: PickupPoint) -> bool:
-        """Return whether a product goes to points of this kind, by its code."""
 
     def create_label(
         self, shipment: Shipment, credentials: Credentials, deadline: Deadline | None = None
