@@ -69,6 +69,7 @@ class Carrier(Client):
     max_slip_parcels: ClassVar[int] = 0  # on a deposit slip; 0 where the carrier makes none
     gives_customs_forms: ClassVar[bool] = False  # with a parcel's label, once
     proves_deliveries: ClassVar[bool] = False
+    has_call_for_each_parcel: ClassVar[bool] = False
     finds_parcels: ClassVar[bool] = False  # by the shipment's id, at its tracking service
     max_parcels: ClassVar[int]
     max_reference_length: ClassVar[int]
@@ -190,10 +191,10 @@ class Carrier(Client):
     ) -> date | None:
         """Ask for the day of arrival, None where the carrier promises none; raises CarrierError."""
 
-    @staticmethod
-    def call_count(parcel_count: int) -> int:  # noqa: ARG004 - for a carrier that is called for each parcel
+    @classmethod
+    def call_count(cls, parcel_count: int) -> int:
         """Return the number of calls that buy so many parcels."""
-        return 1
+        return parcel_count if cls.has_call_for_each_parcel else 1
 
     @property
     def can_be_asked(self) -> bool:

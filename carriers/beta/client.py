@@ -47,6 +47,7 @@ class Beta(Carrier):
     search_operation = points.SEARCH
     bills_unused_labels = False
     gives_customs_forms = True
+    has_call_for_each_parcel = True
     max_slip_parcels = deposit_slips.MAX_PARCELS
     max_parcels = beta_message.MAX_PARCELS
     max_reference_length = beta_message.REFERENCE_LENGTH
@@ -142,11 +143,6 @@ class Beta(Carrier):
     def _depot(self, credentials: Credentials, deadline: Deadline) -> str:
         """Return the account's depot, remembered for a day; empty without one."""
         return account.depot_of(self._ask_account(credentials, account.read_document, deadline) or {})
-
-    @staticmethod
-    def call_count(parcel_count: int) -> int:
-        """Return one for each parcel."""
-        return parcel_count
 
     def deposit_slip(self, tracking_numbers: Sequence[str], credentials: Credentials) -> DepositSlip:
         """Make a deposit slip; its PDF can't be fetched again."""
