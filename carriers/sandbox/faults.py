@@ -38,7 +38,7 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True)
 class Fault:
-    """One failure; `is_made` says that the parcel is bought all the same."""
+    """One failure; `is_made` says that the parcel is bought all the same, `loses_label` that nobody could print it."""
 
     name: str
     is_made: bool
@@ -47,24 +47,20 @@ class Fault:
     kind: Kind = Kind.RESPONSE
     carriers: tuple[str, ...] = BOTH
     delay_s: float = 0.0
-
-    @property
-    def loses_label(self) -> bool:
-        """Return whether the client gets no label that can be printed, though the parcel is bought."""
-        is_unreadable = self.corrupt not in (None, corruption.mixed)
-        return self.is_made and (is_unreadable or self.name in {"base64", "nolabel", "notpdf"})
+    loses_label: bool = False
 
 
 def _fault(row: dict[str, str]) -> Fault:
     how, _, status = row["how"].partition(" ")  # HTML has its status there
     return Fault(
         row["name"],
-        row["bought"] == "yes",
+        row["bought"] != "",
         row["does"],
         corruption.html(int(status)) if status else getattr(corruption, how) if how else None,
         Kind(row["kind"]),
         tuple(row["carriers"].split()),
         float(row["delay_s"] or 0),
+        row["bought"] == "label lost",
     )
 
 

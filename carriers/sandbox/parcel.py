@@ -26,10 +26,6 @@ class Parcel:
     misrouted_by: tuple[str, ...] = ()  # the request's fields that are not the pickup point's own
     is_in_schema_order: bool = True  # alpha's structures
 
-    @property
-    def number(self) -> str:
-        return self.label.tracking_number
-
     def as_json(self) -> dict[str, Any]:
         form = self.customs_form
         return {

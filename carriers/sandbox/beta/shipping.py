@@ -35,14 +35,15 @@ def answer_beta(state: State, request: Request) -> Response:
             return json_response({"messages": messages, block: None})
         if fault.name == "warning":
             messages.append(answers.message(answers.SHAPE_CODE, "SANDBOX: line2 is cut", "WARNING"))
+        (number,) = state.numbers("beta", 1, fault)
         parcel = Parcel(
-            label=_label(order, state.numbers("beta", 1, fault)[0]),
+            label=_label(order, number),
             request=without_secrets(order.body),
             customs_form=customs_form(order),
             misrouted_by=order.misrouted_by,
         )
         state.ledger.record([parcel], order.accounts[0], fault)
-        made = {"parcelNumber": parcel.number, "parcelNumberPartner": None, "pdfUrl": None, "fields": None}
+        made = {"parcelNumber": number, "parcelNumberPartner": None, "pdfUrl": None, "fields": None}
         return answers.multipart({"messages": messages, block: made}, _documents(parcel, fault.name))
 
     reference, texts = order.service.get("orderNumber", ""), (order.letter["sender"].get("senderParcelRef", ""),)
