@@ -23,7 +23,7 @@ from tests.parcels.lines import line, many
 from tests.shops.commands import refused, run_here
 from tests.support.api import Caller
 from tests.support.cases import in_one_test
-from tests.support.factories import ShopFactory, import_parcel
+from tests.support.factories import import_parcel
 from tests.support.processes import end_other_sessions, start_command
 from tests.support.sql import WAITING, value
 from tests.support.threads import Threads
@@ -227,13 +227,8 @@ def test_a_missing_shop_or_file_is_named_in_one_line(shop_id: str, name: str, ow
 
 
 @pytest.mark.any_database
-def test_strict_and_skip_invalid_exclude_each_other(db: None) -> None:
-    ShopFactory(id="own")
+def test_strict_is_the_default_and_an_option_that_excludes_the_other(own: Caller, tmp_path: Path) -> None:
     assert refused("import_parcels", "own", "-", "--strict", "--skip-invalid")
-
-
-@pytest.mark.any_database
-def test_strict_is_the_default_and_an_option(own: Caller, tmp_path: Path) -> None:
     for options in ({}, {"strict": True}):
         with pytest.raises(CommandError, match="1 bad line: nothing was imported"):
             call("own", line() + b"\n{}\n", tmp_path, **options)

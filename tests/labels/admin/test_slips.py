@@ -19,10 +19,10 @@ from labels.slips import making
 from shops.staff.audit.models import AuditEntry
 from shops.staff.audit.recording import customer_digests
 from shops.staff.pages import page_of as page_address
-from tests.labels.conftest import Sandbox
+from tests.labels.conftest import Sandbox, bought
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.gates import during
-from tests.labels.orders import PRODUCT, order, post
+from tests.labels.interruptions import BETA
 from tests.support.api import Caller, Response, caller, logged_in, query_count
 from tests.support.desk import FRENCH, act, csv_rows
 from tests.support.factories import ShopFactory
@@ -36,12 +36,6 @@ def packer(buyer: Caller) -> Client:
     return logged_in(*VIEW, "add_depositslip", "view_personal_data", "view_shop", name="packer")
 
 
-def bought(caller: Caller, carrier: str = "beta") -> ShippingLabel:
-    answer = post(caller, order(PRODUCT[carrier]))
-    assert answer.status_code == 201
-    return ShippingLabel.objects.get(id=answer.json()["id"])
-
-
 def ask(staff: Client, *labels: ShippingLabel, **data: str) -> Response:
     return act(staff, "make_slip", *labels, **data)
 
@@ -51,7 +45,7 @@ def slips() -> Sequence[DepositSlip]:
 
 
 def test_a_slip_lists_the_selected_labels_and_its_pdf_is_kept(buyer: Caller, packer: Client) -> None:
-    labels = [bought(buyer), bought(buyer)]
+    labels = [bought(buyer, BETA), bought(buyer, BETA)]
     page = ask(packer, *labels)
     (slip,) = slips()
     assert (slip.state, slip.shop, slip.asked_by, slip.pdf) == ("made", buyer.shop, "packer", None)
@@ -73,7 +67,7 @@ def test_a_slip_lists_the_selected_labels_and_its_pdf_is_kept(buyer: Caller, pac
 def test_each_contract_has_a_slip_of_its_own(buyer: Caller, packer: Client) -> None:
     other = caller(ShopFactory(id="second"))
     ContractFactory(shop=other.shop, carrier_code="beta", account_number="999999")
-    ask(packer, bought(buyer), bought(other))
+    ask(packer, bought(buyer, BETA), bought(other, BETA))
     assert [slip.state for slip in slips()] == ["made", "made"]
     assert {slip.shop_id for slip in slips()} == {buyer.shop.id, "second"}
 
@@ -82,12 +76,12 @@ def test_a_call_has_as_many_parcels_as_the_carrier_takes(
     buyer: Caller, packer: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("carriers.beta.client.Beta.max_slip_parcels", 2)
-    ask(packer, *(bought(buyer) for _ in range(3)))
+    ask(packer, *(bought(buyer, BETA) for _ in range(3)))
     assert sorted(len(slip.tracking_numbers) for slip in slips()) == [1, 2]
 
 
 def test_labels_that_no_slip_takes_are_named_and_left_out_when_confirmed(buyer: Caller, packer: Client) -> None:
-    express, post_label = bought(buyer, "alpha"), bought(buyer)
+    express, post_label = bought(buyer), bought(buyer, BETA)
     cancelled = LabelFactory(shop=buyer.shop, state="cancelled")
     asked = ask(packer, express, post_label, cancelled)
     assert "alpha makes no deposit slips" in asked.text
@@ -98,7 +92,7 @@ def test_labels_that_no_slip_takes_are_named_and_left_out_when_confirmed(buyer: 
 
 
 def test_a_slip_is_made_without_the_parcels_that_the_carrier_refuses(buyer: Caller, packer: Client) -> None:
-    good = bought(buyer)
+    good = bought(buyer, BETA)
     strange = [LabelFactory(shop=buyer.shop, tracking_numbers=[f"6A0000000001{digit}"]) for digit in (7, 8)]
     page = ask(packer, strange[0], good, strange[1])
     made, refused = slips()
@@ -115,7 +109,7 @@ def test_a_slip_is_made_without_the_parcels_that_the_carrier_refuses(buyer: Call
 
 
 def test_a_label_of_which_one_parcel_is_refused_is_on_both(buyer: Caller, packer: Client) -> None:
-    label = bought(buyer)
+    label = bought(buyer, BETA)
     (own,) = label.tracking_numbers
     label.tracking_numbers = [own, "6A00000000017"]
     label.save(update_fields=["tracking_numbers"])
@@ -141,7 +135,7 @@ def test_after_the_time_limit_a_refused_slip_is_not_asked_for_again(
     buyer: Caller, packer: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(making, "TIME_LIMIT_S", 0.0)
-    good, strange = bought(buyer), LabelFactory(shop=buyer.shop, tracking_numbers=["6A00000000017"])
+    good, strange = bought(buyer, BETA), LabelFactory(shop=buyer.shop, tracking_numbers=["6A00000000017"])
     ask(packer, good, strange)
     (slip,) = slips()
     assert (slip.state, len(slip.tracking_numbers)) == ("refused", 2)
@@ -153,7 +147,7 @@ def test_a_carrier_that_is_down_is_not_asked_again_for_the_next_contract(
 ) -> None:
     other = caller(ShopFactory(id="second"))
     ContractFactory(shop=other.shop, carrier_code="beta")
-    labels = [bought(buyer), bought(other)]
+    labels = [bought(buyer, BETA), bought(other, BETA)]
     sandbox.arm("html503", operation="generateBordereauByParcelsNumbers")
     page = ask(packer, *labels)
     assert [slip.state for slip in slips()] == ["refused"]
@@ -163,7 +157,7 @@ def test_a_carrier_that_is_down_is_not_asked_again_for_the_next_contract(
 def test_the_row_is_there_before_the_call_and_open_where_no_answer_came(
     buyer: Caller, packer: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    label = bought(buyer)
+    label = bought(buyer, BETA)
     monkeypatch.setattr(making, "ask", Mock(side_effect=SystemExit))
     with pytest.raises(SystemExit):
         making.make([label])
@@ -173,7 +167,7 @@ def test_the_row_is_there_before_the_call_and_open_where_no_answer_came(
 
 
 def test_a_storage_that_is_down_loses_no_slip(buyer: Caller, packer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    label = bought(buyer)
+    label = bought(buyer, BETA)
 
     with monkeypatch.context() as patched:
         patched.setattr(storage, "write", Mock(side_effect=StorageError("down")))
@@ -187,7 +181,7 @@ def test_a_storage_that_is_down_loses_no_slip(buyer: Caller, packer: Client, mon
 
 
 def test_with_its_labels_pdf_a_slips_goes_too(buyer: Caller, packer: Client) -> None:
-    labels = [bought(buyer), bought(buyer)]
+    labels = [bought(buyer, BETA), bought(buyer, BETA)]
     ask(packer, *labels)
     erasure.remove_pdf(labels[0])
     (slip,) = slips()
@@ -199,7 +193,7 @@ def test_with_its_labels_pdf_a_slips_goes_too(buyer: Caller, packer: Client) -> 
 def test_no_pdf_is_kept_of_a_slip_whose_labels_pdf_goes_meanwhile(
     buyer: Caller, packer: Client, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    label = bought(buyer)
+    label = bought(buyer, BETA)
     act = resolve_name(place)
 
     def late(*arguments: Any) -> Any:
@@ -220,14 +214,14 @@ def test_a_refusal_that_comes_after_the_erasure_is_not_kept(
         erasure.remove_pdf(label)
         raise CredentialsRejected("beta", "of Grünwald")
 
-    label = bought(buyer)
+    label = bought(buyer, BETA)
     monkeypatch.setattr("carriers.beta.client.Beta.deposit_slip", refused)
     ask(packer, label)
     assert slips()[0].refusal == REFUSAL.left
 
 
 def test_a_label_whose_pdf_was_removed_is_on_no_slip(buyer: Caller, packer: Client) -> None:
-    label = bought(buyer)
+    label = bought(buyer, BETA)
     erasure.remove_pdf(label)
     assert "has no PDF any more" in ask(packer, label).text
     read_before = ShippingLabel.objects.get(id=label.id)
@@ -240,14 +234,14 @@ def test_a_label_that_its_shop_cancels_meanwhile_is_on_no_slip(
     buyer: Caller, packer: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A slip is the proof of deposit; of many labels it is asked for up to a minute after they were read."""
-    label = bought(buyer)
+    label = bought(buyer, BETA)
     during(monkeypatch, making, "ask", before=lambda *_: cancelling.cancel(label))
     assert "One of these labels was cancelled, or its PDF was removed, meanwhile." in ask(packer, label).text
     assert [slip.state for slip in slips()] == ["refused"]
 
 
 def test_a_contract_that_is_gone_or_unreadable_is_said(buyer: Caller, packer: Client) -> None:
-    label = bought(buyer)
+    label = bought(buyer, BETA)
     buyer.shop.contracts.filter(carrier_code="beta").update(encrypted_credentials="x")
     assert "can&#x27;t be read" in ask(packer, label).text
     buyer.shop.contracts.filter(carrier_code="beta").delete()
@@ -255,7 +249,7 @@ def test_a_contract_that_is_gone_or_unreadable_is_said(buyer: Caller, packer: Cl
 
 
 def test_the_permissions_are_those_to_add_to_see_and_of_personal_data(buyer: Caller, packer: Client) -> None:
-    label = bought(buyer)
+    label = bought(buyer, BETA)
     viewer = logged_in(*VIEW, name="viewer")
     ask(viewer, label)
     assert slips() == []
@@ -279,7 +273,7 @@ def test_why_there_is_no_slip_is_for_those_who_see_customers(buyer: Caller) -> N
 
 
 def test_a_slip_is_found_by_its_number_and_by_a_label(buyer: Caller, packer: Client) -> None:
-    label = bought(buyer)
+    label = bought(buyer, BETA)
     ask(packer, label)
     (slip,) = slips()
     for text in (slip.number, label.id, label.id.lower(), slip.id):
@@ -297,7 +291,7 @@ def test_the_file_of_slips_has_the_number_the_parcels_and_why_there_is_none(buye
 
 
 def test_a_french_slip_has_its_colon_apart(buyer: Caller, packer: Client) -> None:
-    ask(packer, bought(buyer))
+    ask(packer, bought(buyer, BETA))
     (slip,) = slips()
     assert "<p>Étiquettes\u00a0: <a" in packer.get(page_address(slip), headers=FRENCH).text
 
