@@ -33,6 +33,7 @@ class CarrierError(Exception):
 
     code_suffix: ClassVar[str] = "ERROR"
     summary: ClassVar[str] = "The carrier gave no label"
+    is_uncertain: ClassVar[bool] = False  # true if parcels may exist that `made` does not name
 
     def __init__(  # noqa: PLR0913 - an error carries its facts, all but the carrier optional
         self,
@@ -72,7 +73,7 @@ class CarrierError(Exception):
     @property
     def is_nothing_made(self) -> bool:
         """Return whether certainly no parcel exists at the carrier."""
-        return not self.made.tracking_numbers
+        return not (self.is_uncertain or self.made.tracking_numbers)
 
 
 class Rejected(CarrierError):  # noqa: N818 - named for what happened
@@ -148,8 +149,4 @@ class OutcomeUnknown(CarrierError):  # noqa: N818 - named for what happened
 
     code_suffix = "OUTCOME_UNKNOWN"
     summary = "The carrier's answer is missing or unreadable, a parcel may have been made"
-
-    @property
-    def is_nothing_made(self) -> bool:
-        """Never certain."""
-        return False
+    is_uncertain = True

@@ -142,10 +142,6 @@ class CustomsForm:
     copies: int
     page_format: PageFormat
 
-    @property
-    def printed(self) -> tuple[str, ...]:
-        return (*self.facts, *self.articles)
-
 
 def customs_form_pdf(label: Label, form: CustomsForm) -> bytes:
     """Return a PDF of a page for each copy, drawn as on A4 and scaled to the form's format."""

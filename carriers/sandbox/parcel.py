@@ -35,7 +35,7 @@ class Parcel:
             "page_format": self.label.page_format,
             "misrouted_by": self.misrouted_by,
             "in_schema_order": self.is_in_schema_order,
-            "customs_form": form.printed if form else None,
+            "customs_form": (*form.facts, *form.articles) if form else None,
             "customs_pages": form.copies if form else 0,
         }
 
