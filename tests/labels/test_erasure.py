@@ -12,7 +12,7 @@ import orjson
 import pytest
 from django.apps import apps
 from django.core.management import CommandError
-from django.db import OperationalError, connection, models, transaction
+from django.db import OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.fixtures import Settings
@@ -86,11 +86,8 @@ def label_of_the_person(shop: Shop, **fields: Any) -> ShippingLabel:
 
 def everything() -> dict[str, list[dict[str, Any]]]:
     """All rows of all tables."""
-    return {model._meta.label: list(model._base_manager.order_by("pk").values()) for model in all_models()}
-
-
-def all_models() -> list[type[models.Model]]:
-    return [model for model in apps.get_models() if model._meta.managed]
+    models = [model for model in apps.get_models() if model._meta.managed]
+    return {model._meta.label: list(model._base_manager.order_by("pk").values()) for model in models}
 
 
 def found_words() -> dict[str, str]:

@@ -191,17 +191,6 @@ def test_an_import_takes_the_labels_place_with_all_its_numbers_and_events(buyer:
     assert buyer.look_up(second).json()["events"] == before["events"]
 
 
-def split_in_two(buyer: Caller, label: ShippingLabel) -> None:
-    """Check that each number of the label is the parcel's that names it, with its events."""
-    for number, parcel_id, code in zip(label.tracking_numbers, ("P1", "P2"), ("S1", "S2"), strict=True):
-        parcel = buyer.look_up(number).json()
-        assert (parcel["id"], parcel["trackingNumbers"]) == (parcel_id, [number])
-        assert [event["carrierStatusCode"] for event in parcel["events"]] == [code]
-        row = number_of(parcel_id)
-        assert (row.number, row.label, row.is_added) == (number, label.id, False)
-    assert Parcel.objects.count() == TrackingNumber.objects.count() == 2
-
-
 def lines_of(label: ShippingLabel) -> list[bytes]:
     facts: dict[str, Any] = {"carrierCode": "alpha", "events": [], "carrierLastStatus": None}
     facts["createdAt"] = bought_ms(label)
@@ -226,7 +215,13 @@ def test_imports_that_each_name_a_number_of_a_label_divide_it(
     else:
         for line in lines:
             import_lines(buyer.shop, [line])
-    split_in_two(buyer, label)
+    for number, parcel_id, code in ((first, "P1", "S1"), (second, "P2", "S2")):
+        parcel = buyer.look_up(number).json()
+        assert (parcel["id"], parcel["trackingNumbers"]) == (parcel_id, [number])
+        assert [event["carrierStatusCode"] for event in parcel["events"]] == [code]
+        row = number_of(parcel_id)
+        assert (row.number, row.label, row.is_added) == (number, label.id, False)
+    assert Parcel.objects.count() == TrackingNumber.objects.count() == 2
 
 
 @pytest.mark.parametrize("order", [("P1", "P2"), ("P2", "P1")], ids=["taker first", "giver first"])

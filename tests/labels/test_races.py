@@ -17,6 +17,7 @@ from carriers.http.transport import UnreadableError
 from carriers.shipment import PurchasedLabel
 from labels.idempotency import IdempotencyKey
 from labels.lifecycle import cancelling, decisions, leases, outcomes, parcels, purchase
+from labels.lifecycle.errors import StorageUnavailableError
 from labels.lifecycle.reconciling import reconcile
 from labels.lifecycle.states import Event, move
 from labels.models import LabelState, ShippingLabel, lease
@@ -377,6 +378,14 @@ def test_an_adoption_of_a_label_that_is_stored_meanwhile_is_refused(
     with pytest.raises(decisions.NotOpenError):
         decisions.adopt(label=label, tracking_numbers=["", label.tracking_numbers[1]], pdf=PDF)
     assert (row().state, row().tracking_numbers) == (LabelState.GENERATED, label.tracking_numbers)
+
+
+def test_a_label_that_was_decided_since_it_was_read_is_not_stored_as_it_was(own: Caller) -> None:
+    read = LabelFactory(shop=own.shop, state=LabelState.RECEIVED)
+    ShippingLabel.objects.update(decided_at=timezone.now())
+    with pytest.raises(StorageUnavailableError):
+        outcomes.publish(read, is_leased=False)
+    assert (row().state, storage.read(row().pdf_key)) == (LabelState.RECEIVED, None)
 
 
 def test_a_replay_at_the_same_time_as_an_adoption_changes_nothing_of_it(

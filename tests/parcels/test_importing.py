@@ -99,6 +99,8 @@ def test_an_update_replaces_everything_including_the_numbers(own: Caller) -> Non
         trackingNumbers=["OLD", "BOTH"],
         orderNumber="#old",
         createdAt=946_684_800_005,
+        deliveryDate=946_684_800_005,
+        customerEmail="old@example.com",
     )
     updated = import_parcel(
         own.shop,
@@ -107,11 +109,12 @@ def test_an_update_replaces_everything_including_the_numbers(own: Caller) -> Non
         trackingNumbers=["NEW", "BOTH"],
         orderNumber="#new",
         createdAt=946_684_800_006,
+        deliveryDate=None,
         events=[],
     )
     assert own.look_up("OLD").status_code == 404
     assert own.look_up("NEW").json() == own.look_up("BOTH").json() == updated
-    assert own.search(orderName="#old").json() == []
+    assert own.search(orderName="#old").json() == own.search(email="old@example.com").json() == []
     assert own.search(orderName="#new").json() == [updated]
     assert Parcel.objects.count() == 1
 

@@ -2,6 +2,7 @@
 
 import io
 from typing import Any
+from unittest.mock import Mock
 from urllib.parse import urlsplit
 from zipfile import ZipFile
 
@@ -77,13 +78,9 @@ def test_a_label_without_a_pdf_offers_none(staff: Client, shop: Shop, state: str
 
 
 def test_a_storage_that_is_down_is_told_on_the_page(staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LabelFolder, "url", out_of_reach)
+    monkeypatch.setattr(LabelFolder, "url", Mock(side_effect=OSError))
     answer = staff.get(f"{LABELS}{LabelFactory(shop=shop).id}/pdf/", follow=True)
     assert "The storage can&#x27;t be reached now" in answer.text
-
-
-def out_of_reach(*args: Any) -> None:
-    raise OSError
 
 
 # Parcels' PDFs that cannot be merged
