@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
+from django.db import connection
 
 from carriers.client import Service
 from carriers.errors import CarrierError, OutcomeUnknown
@@ -27,7 +28,8 @@ from shops.api.errors.coded import SettledError
 from shops.contracts.conversation import Conversation, NoAccountError, conversation_about
 from shops.contracts.models import CarrierContract
 from shops.db import clock
-from shops.db.failures import is_timeout
+from shops.db.failures import is_timeout, reason
+from shops.db.replicas import UNREACHABLE
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 
@@ -52,8 +54,7 @@ def reconcile(is_stopping: Callable[[], bool] = lambda: False) -> Counter[str]:
     for label_id in due_in_turn():
         if is_stopping():
             break
-        label = claim_due(label_id)
-        if label is None:
+        if not (label := claim_due(label_id)):
             continue
         try:
             settle_on_record(label)
@@ -61,8 +62,10 @@ def reconcile(is_stopping: Callable[[], bool] = lambda: False) -> Counter[str]:
             logger.warning("storage not asked", extra={"label": label.id, "reason": str(error)})
             back_off(label)
         except Exception as error:  # one label must not keep the others waiting; it is tried again after its lease
-            if is_timeout(error):
-                logger.warning("label held by another process", extra={"label": label.id})
+            if isinstance(error, UNREACHABLE):  # in one line: it fails every label, for as long as that is away
+                why = "label held by another process" if is_timeout(error) else "label waits for the database"
+                logger.warning(why, extra={"label": label.id, "reason": reason(error)})
+                connection.close()  # it may be lost
             else:
                 logger.exception("label not reconciled", extra={"label": label.id})
             label.refresh_from_db(fields=["state"])  # the new state may not be written
@@ -270,8 +273,7 @@ def leave(label: ShippingLabel, problem: str, found: tuple[str, ...]) -> None:
     """Leave a purchase to a person, with all its numbers."""
     numbers = outcomes.unique(label.tracking_numbers, found)
     error = OutcomeUnknown(label.carrier_code, problem, made=PurchasedLabel(tuple(numbers)))
-    again_at = clock.now() + ASK_AGAIN_AFTER
-    fail_own(label, Event.FOUND, error, tracking_numbers=numbers, ask_again_at=again_at)
+    fail_own(label, Event.FOUND, error, tracking_numbers=numbers, ask_again_at=clock.now() + ASK_AGAIN_AFTER)
 
 
 def cancel_late(label: ShippingLabel, talk: Conversation, found: tuple[str, ...], *, is_believed: bool) -> None:

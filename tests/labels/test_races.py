@@ -36,6 +36,7 @@ from tests.labels.urls import fetch
 from tests.models.label_carriers import make_one_more
 from tests.support.api import Caller
 from tests.support.paths import SHIPMENTS
+from tests.support.sql import execute
 from tests.support.threads import Elsewhere
 
 
@@ -124,6 +125,21 @@ def test_an_error_with_one_label_does_not_block_the_others(buyer: Caller, monkey
     monkeypatch.setattr(storage, "store", storing)
     reconcile()
     assert sorted(map(state, labels)) == [LabelState.GENERATED, LabelState.RECEIVED]
+
+
+@pytest.mark.real_services
+def test_a_connection_that_is_lost_with_one_label_does_not_block_the_others(
+    buyer: Caller, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    hours_ago = timezone.now() - timedelta(hours=3)
+    times = {"leased_until": hours_ago, "cancel_requested_at": hours_ago}
+    first = interrupted(buyer, state=LabelState.CANCELLING, idempotency_key="1", **times)
+    second = interrupted(buyer, state=LabelState.RECEIVED, idempotency_key="2")
+    monkeypatch.setattr(parcels, "handed_in", lambda _: execute("SELECT pg_terminate_backend(pg_backend_pid())"))
+    reconcile()
+    assert [state(first), state(second)] == [LabelState.CANCEL_UNKNOWN, LabelState.GENERATED]
+    assert "label waits for the database" in caplog.text
+    assert "Traceback" not in caplog.text
 
 
 def test_a_key_released_by_the_faster_request_is_answered_with_409(
