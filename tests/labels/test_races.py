@@ -132,7 +132,7 @@ def test_a_connection_that_is_lost_with_one_label_does_not_block_the_others(
     buyer: Caller, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     hours_ago = timezone.now() - timedelta(hours=3)
-    times = {"leased_until": hours_ago, "cancel_requested_at": hours_ago}
+    times: dict[str, Any] = {"leased_until": hours_ago, "cancel_requested_at": hours_ago}
     first = interrupted(buyer, state=LabelState.CANCELLING, idempotency_key="1", **times)
     second = interrupted(buyer, state=LabelState.RECEIVED, idempotency_key="2")
     monkeypatch.setattr(parcels, "handed_in", lambda _: execute("SELECT pg_terminate_backend(pg_backend_pid())"))
