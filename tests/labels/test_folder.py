@@ -111,6 +111,13 @@ def test_an_attempt_that_fails_half_way_leaves_nothing_behind(
     assert fetch(post(buyer, order(), key="k").json()["labelUrl"]).is_pdf
 
 
+def test_what_can_not_be_listed_is_not_taken_for_empty(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "labels").touch()
+    with pytest.raises(storage.StorageError, match="ENOTDIR"):
+        storage.entries("labels")
+
+
 def test_only_the_services_own_account_reads_the_folder(buyer: Caller, folder: Path) -> None:
     bought(buyer)
     paths = list(folder.rglob("*"))

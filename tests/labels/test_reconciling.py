@@ -2,11 +2,14 @@
 
 from datetime import timedelta
 from time import monotonic
+from unittest.mock import Mock
 
 import pytest
 from pytest_django.fixtures import Settings
 
+from carriers import pdf
 from carriers.errors import OutcomeUnknown
+from carriers.http.transport import UnreadableError
 from carriers.shipment import PurchasedLabel
 from labels.lifecycle import leases, outcomes, reconciling
 from labels.lifecycle.reconciling import reconcile
@@ -80,6 +83,16 @@ def test_more_parcels_than_a_search_shows_are_finished_by_their_reservation(buye
     assert reconcile() == {LabelState.GENERATED: 1}
     assert_bought(buyer, sandbox)
     assert len(row().tracking_numbers) == 12
+
+
+def test_pdfs_that_cant_be_merged_are_fetched_as_one_by_the_reservation(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pdf, "rewritten", Mock(side_effect=UnreadableError("the labels cannot be merged")))
+    assert_coded(post(buyer, order(parcels=weighing(1, 2)), key=KEY), 500, "LABEL_STORAGE_UNAVAILABLE")
+    pass_time()
+    assert reconcile() == {LabelState.GENERATED: 1}
+    assert_bought(buyer, sandbox)
 
 
 @pytest.mark.parametrize(("known", "kept"), [(11, 11), (1, 10), (0, 10)])
@@ -157,6 +170,20 @@ def test_what_may_be_made_on_an_account_that_is_not_kept_is_asked_of_no_other(bu
     assert reconcile() == {LabelState.UNKNOWN: 1}
     assert_coded(post(buyer, order(), key=KEY), 502, "ALPHA_OUTCOME_UNKNOWN")
     assert (sandbox.questions(), len(sandbox.made())) == (0, 2)
+
+
+@pytest.mark.parametrize(("has_changed", "state"), [(False, LabelState.FAILED), (True, LabelState.UNKNOWN)])
+def test_what_names_no_account_may_be_made_on_another_if_the_contract_has_changed(
+    has_changed: bool, state: LabelState, buyer: Caller, sandbox: Sandbox
+) -> None:
+    """As labels of before."""
+    interrupt(buyer, sandbox, "close")
+    ShippingLabel.objects.update(account_number="")
+    pass_time(WAIT_S + 1)
+    buy_control(buyer)
+    if has_changed:
+        CarrierContract.objects.get(carrier_code="alpha").save()
+    assert reconcile() == {state: 1}
 
 
 def test_without_a_tracking_service_alpha_is_not_asked(buyer: Caller, sandbox: Sandbox, settings: Settings) -> None:

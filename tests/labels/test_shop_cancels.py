@@ -358,6 +358,16 @@ def test_a_carrier_that_is_not_reached_or_refuses_the_account_changes_nothing(
     assert_answer(cancel(buyer, row().id), row(), "cancelled")
 
 
+def test_an_open_circuit_breaker_is_a_carrier_that_is_not_reached(buyer: Caller) -> None:
+    bought(buyer)
+    clients.client("alpha", is_test=False).circuit_breakers[Service.CANCELLATION]._open("")
+    answer = cancel(buyer, row().id)
+    message = assert_coded(answer, 502, "ALPHA_UNAVAILABLE")
+    assert message.endswith(". The label stays bought, and a retry is safe.")
+    assert_refused(answer, 502, "ALPHA_UNAVAILABLE", message)
+    assert answer["Retry-After"] == "30"
+
+
 def unreadable(*_: object) -> None:
     raise UnreadableSecretError
 

@@ -92,6 +92,14 @@ def test_without_its_pdf_a_reservation_is_not_adopted(sandbox: Sandbox, staff: C
     assert "Adopted." in decide(staff, label, "adopt", number_1="XU000000000FR", pdf=upload(pdf_file())).text
 
 
+def test_a_reservation_has_no_pdf_of_a_part_of_its_parcels(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
+    label = bought_unknown(buyer, "alpha", NO_PDF, parcels=2)
+    numbers = numbers_of(sandbox, label)
+    answer = decide(staff, label, "adopt", number_1=numbers[0])
+    assert "alpha has one PDF, of all parcels." in answer.text
+    assert (label.state, label.tracking_numbers, label.is_leased) == ("unknown", numbers, False)
+
+
 def test_why_a_carrier_gave_no_pdf_is_said_in_the_readers_language(staff: Client, buyer: Caller) -> None:
     label = bought_unknown(buyer, "alpha", NO_PDF)
     ShippingLabel.objects.update(reservation_number="12345678901234567")

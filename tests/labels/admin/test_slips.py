@@ -178,6 +178,8 @@ def test_a_storage_that_is_down_loses_no_slip(buyer: Caller, packer: Client, mon
     assert packer.get(f"{SLIPS}{slip.id}/pdf/").status_code == 200
     assert storage.read(slip.pdf_key) == bytes(slip.pdf)
     assert slips()[0].pdf is None
+    monkeypatch.setattr(storage, "read", Mock(side_effect=StorageError("down")))
+    assert "be reached now. Try again later." in packer.get(f"{SLIPS}{slip.id}/pdf/", follow=True).text
 
 
 def test_with_its_labels_pdf_a_slips_goes_too(buyer: Caller, packer: Client) -> None:
