@@ -198,11 +198,15 @@ def test_a_long_number_in_a_text_is_a_text(own: Caller) -> None:
     assert own.look_up("00340434161094015902").content == orjson.dumps(parcel)
 
 
-@pytest.mark.parametrize("name", ["giftConfig", "crossSellRecommendations"])
-def test_json_nested_too_deeply_is_a_bad_line(name: str, db: None) -> None:
-    text = line(**{name: "here"}).replace(b'"here"', b"[" * 300 + b"]" * 300)
+@pytest.mark.parametrize(
+    ("name", "levels", "inside"),
+    [("giftConfig", 300, b""), ("crossSellRecommendations", 300, b""), ("", 1010, b"12345678901234567890")],
+)
+def test_json_nested_too_deeply_is_a_bad_line(name: str, levels: int, inside: bytes, db: None) -> None:
+    text = line(**{name: "here"}).replace(b'"here"', b"[" * levels + inside + b"]" * levels)
     [(_, reason)] = refused(ShopFactory(), text)
     assert reason.startswith(name)
+    assert "is nested too deeply" in reason
 
 
 def test_numbers_are_answered_as_they_were_imported(own: Caller) -> None:

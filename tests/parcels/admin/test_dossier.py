@@ -108,16 +108,17 @@ def test_what_no_figure_counts_as_past_its_promise_is_not_called_late(
 def test_each_event_is_told_once_with_its_place_and_source(staff: Client, shop: Shop) -> None:
     at = ms(30)
     told = EventFactory(createdAt=ms(40), label="Parcel packed", carrierStatusCode=None, status="FULFILLED")
-    parcel(shop, lastStatus="FULFILLED", lastStatusUpdatedAt=ms(40), events=[told])
+    events = [told, told | {"label": "Label printed"}]
+    parcel(shop, lastStatus="FULFILLED", lastStatusUpdatedAt=ms(40), events=events)
     for number in (NUMBER, "XU2"):
         TrackingNumber.objects.filter(number=number).update(
             events=[scan(at, "SC", "75015 PARIS")], carrier_code="alpha"
         )
     recompute(["P1"], timezone.now())
     answer = staff.get(f"{PARCELS}P1/change/")
-    first, second = answer.context["story"]
+    first, *others = answer.context["story"]
     assert (first.event["carrierStatusCode"], first.place, first.numbers) == ("SC", "75015 PARIS", [NUMBER, "XU2"])
-    assert (second.event["label"], second.numbers) == ("Parcel packed", [])
+    assert [(each.event["label"], each.numbers) for each in others] == [("Parcel packed", []), ("Label printed", [])]
     assert answer.text.count("75015 PARIS") == 1
     assert "told by the shop" in answer.text
 

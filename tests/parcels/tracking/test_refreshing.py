@@ -27,6 +27,7 @@ from parcels.tracking.events import milliseconds
 from parcels.tracking.recording import record_all
 from parcels.tracking.refreshing import refresh
 from shops.contracts import accounts
+from shops.contracts.clients import tracker
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from shops.webhooks.models import WebhookEvent
@@ -238,17 +239,21 @@ def test_a_parcel_is_asked_about_on_the_account_that_it_was_bought_on(carriers: 
 
 
 def test_an_open_circuit_breaker_leaves_all_rows_due(carriers: Carriers, shop: Shop) -> None:
+    other = ShopFactory()
     for place in range(30):
-        follow(shop, f"N{place}")
+        follow((shop, other)[place % 2], f"N{place}")
     carriers.faults[""] = OUTAGE
     first = run()["unavailable"]
     assert 5 <= first < 15  # the threads' calls that were under way
     assert run() == {}
     due = TrackingNumber.objects.filter(due_at__lte=timezone.now(), leased_until=None)
     assert due.count() == 30 - first
+    client = tracker("alpha", is_test=False)
+    assert client
+    client.circuit_breaker._reset_timeout_s = 0
+    assert run() == {"unavailable": 1}, "half-open, one number is the probe"
     carriers.faults.clear()
-    forget_clients()  # as if the circuit breaker had closed
-    assert run() == {"unknown": 30 - first}
+    assert [run(), run()] == [{"unknown": 1}, {"unknown": 28 - first}]
 
 
 @pytest.mark.parametrize(("carrier_code", "code"), [("alpha", "SC"), ("beta", "PCHCFM")])
