@@ -98,7 +98,7 @@ class ParcelImport:
 
     def import_batch(self, batch: list[tuple[int, Values]]) -> None:
         """Write a batch; an id that another shop owns, or has taken meanwhile, is a bad line."""
-        while batch:
+        while True:
             owners = dict(Parcel.objects.filter(id__in={each["id"] for _, each in batch}).values_list("id", "shop"))
             for number, values in batch:
                 if owners.get(values["id"], self.shop_id) != self.shop_id:
@@ -117,13 +117,11 @@ class ParcelImport:
 @contextmanager
 def without_collector() -> Iterator[None]:
     """Stop the garbage collector, which would look at all living objects again and again."""
-    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if was_enabled:
-            gc.enable()
+        gc.enable()
 
 
 def parsed(line: bytes) -> Any:
