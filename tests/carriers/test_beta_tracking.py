@@ -64,10 +64,16 @@ def test_without_credentials_nothing_is_asked(serve: Serve, credentials: Credent
     assert server.requests == []
 
 
-def test_the_consignee_is_neither_returned_nor_logged(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("name", ["Jeanne Synthétique", ["Jeanne Synthétique"]])
+def test_the_consignee_is_neither_returned_nor_logged(
+    name: Any, serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
+    history = json.loads(body_of(HISTORY["beta"]))
+    history["parcel"]["consigneeInformation"]["name"] = name
 
-    shown = repr(told(serve, "beta", HISTORY["beta"])) + text_of_records(caplog.records)
+    answer = http(json.dumps(history).encode(), content_type="application/json")
+    shown = repr(told(serve, "beta", answer)) + text_of_records(caplog.records)
 
     assert "Votre colis pour *** est prêt à être expédié." in shown
     for secret in ("Jeanne", "Synthétique", "Imaginaire", "699001122", "s3cret"):

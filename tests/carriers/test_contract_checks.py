@@ -106,6 +106,28 @@ def test_alphas_day_of_arrival_is_that_of_paris(serve: Serve, written: str, day:
     ]
 
 
+@pytest.mark.usefixtures("monday")
+@pytest.mark.parametrize(
+    ("promise", "day"),
+    [
+        ({"errorCode": "OK", "deliveryDate": "04/03/2026"}, 4),
+        ({"errorCode": "OK", "deliveryDate": "2026-03-04"}, None),
+        ({"errorCode": "NO_DATE", "message": "x", "deliveryDate": "04/03/2026"}, None),
+        ({"deliveryDate": "04/03/2026"}, None),
+    ],
+)
+def test_betas_day_of_arrival_is_what_it_promises(serve: Serve, promise: dict[str, str], day: int | None) -> None:
+    of_account = FACTS | {"statutTunnelCommande": True}
+    server = serve(always(answered("0"), *(http(json.dumps(each).encode()) for each in (of_account, promise))))
+    url, trial = server.url, Trial()
+    CARRIERS["beta"](Endpoint(url, account_url=url, delivery_url=url), LENIENT).try_order(
+        shipment("beta"), CREDENTIALS["beta"], trial
+    )
+    assert (trial.refusal, trial.delivery_day) == (None, day and date(2026, 3, day))
+    asked_for = {"zipCodeDest": "75011", "regateDepart": "690470", "depositDate": "2026-03-02"}
+    assert json.loads(body_of(server.requests[2]))["data"] == asked_for
+
+
 @pytest.mark.parametrize(
     ("days", "product_code", "override", "service"),
     [
