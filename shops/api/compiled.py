@@ -44,7 +44,7 @@ class RefusedError(Exception):
 
 
 def compile_field(field: Any) -> Read:
-    """Return a function that returns what `run_validation` of a declared field does, or raises RefusedError."""
+    """Return a function that does what a field's `run_validation` does, without `rule_faults`; raise RefusedError."""
     program = Program()
     read = program.function(*program.reading(field), "return v")
 
@@ -107,8 +107,6 @@ class Program:
         lines = ["if type(v) is not dict: raise RefusedError", "data, values = v, {}"]
         for field in serializer.fields.values():
             lines += [] if field.read_only else self.member(serializer, field)
-        if type(serializer).rule_faults is not ObjectSerializer.rule_faults:
-            lines.append(f"if any({self.name(serializer.rule_faults)}(data)): raise RefusedError")
         return self.function(*lines, f"return {self.name(serializer.validate)}(values)")
 
     def member(self, serializer: ObjectSerializer, field: Any) -> Iterator[str]:

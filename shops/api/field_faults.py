@@ -35,12 +35,8 @@ def add_fault(errors: dict[Any, Any], path: Path, text: str) -> None:
 
 
 def by_step(detail: Any) -> dict[Any, Any]:
-    """Return a DRF error detail by name or index; for an array DRF gives a list with a dict per element."""
-    if isinstance(detail, dict):
-        return detail
-    if all(isinstance(item, dict) for item in detail):
-        return {index: item for index, item in enumerate(detail) if item}
-    return {WHOLE: detail}
+    """Return a DRF error detail by name or index."""
+    return detail if isinstance(detail, dict) else {WHOLE: detail}
 
 
 def faults(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -50,8 +46,8 @@ def faults(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
             step = "" if name == WHOLE else f"[{name}]" if isinstance(name, int) else f".{name}"
             yield from faults(inner, (path + step).lstrip("."))
     elif isinstance(detail, list):
-        for index, inner in enumerate(detail):
-            yield from faults(inner, f"{path}[{index}]" if isinstance(inner, dict) else path)
+        for inner in detail:
+            yield from faults(inner, path)
     else:
         yield path, str(detail)
 

@@ -41,9 +41,7 @@ def emit_all(shop_id: str, events: Iterable[Event], endpoints: Sequence[Row] | N
     are the shop's `ENDPOINTS` where they were read before.
     """
     assert transaction.get_connection().in_atomic_block, "an event is committed with its change"
-    events = list(events)
-    if events:
-        write(shop_id, events, ENDPOINTS.rows(shop=shop_id) if endpoints is None else endpoints)
+    write(shop_id, list(events), ENDPOINTS.rows(shop=shop_id) if endpoints is None else endpoints)
 
 
 def write(shop_id: str, events: Sequence[Event], endpoints: Sequence[Row]) -> None:
