@@ -155,6 +155,9 @@ def test_of_several_parcels_those_cancelled_are_remembered(buyer: Caller, sandbo
     pass_time(600)
     assert reconcile() == {LabelState.CANCELLING: 1}
     assert sandbox.questions() == asked + 1
+    CarrierContract.objects.all().delete()  # a label with a parcel that is cancelled is not bought again
+    pass_time(600)
+    assert reconcile() == {LabelState.CANCELLING: 1}
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from labels.models import LabelState
 from parcels.models import Parcel
 from shops.db.pacing import Pace
 from shops.models import Shop
+from shops.staff.figures import Recount
 from shops.webhooks import claims, delivering, endpoints
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from shops.webhooks.sending import Outcome
@@ -146,8 +147,13 @@ def test_a_shared_task_that_failed_is_another_processs_when_its_lease_ends(trans
 def test_the_table_of_tasks_reconciles_and_removes_what_is_old(transactional_db: None) -> None:
     shop = ShopFactory()
     received = LabelFactory(shop=shop, state=LabelState.RECEIVED, leased_until=timezone.now())
-    by_name = {task.name: task for task in worker.TASKS}
-    for task in by_name.values():
+    stopped = Event()
+    stopped.set()
+    for task in worker.TASKS:
+        task.run(stopped)
+    received.refresh_from_db()
+    assert (received.state, Recount.objects.count()) == (LabelState.RECEIVED, 0), "nothing begins after a stop"
+    for task in worker.TASKS:
         run_if_due(task, Event())
     received.refresh_from_db()
     assert received.state == LabelState.GENERATED

@@ -36,6 +36,7 @@ def counted(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
         (lumiere, "beta", "cancelled", "2026-03-31", ["2"], 1),
         (lumiere, "beta", "failed", "2026-03-15", ["9"], 1),
         (lumiere, "alpha", "label_generated", "2026-03-15", ["3"], 1),
+        (port, "alpha", "failed", "2026-03-15", ["9"], 1),
         (port, "beta", "received", "2026-03-15", ["4"], 1),
         (port, "beta", "label_generated", "2026-02-28", ["5"], 3),
     ]
