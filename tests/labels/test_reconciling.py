@@ -124,6 +124,14 @@ def test_what_the_carrier_reserved_was_made_though_its_search_is_silent(
     assert list(ShippingLabel.objects.needing_decision()) == [label]
 
 
+def test_what_is_reserved_is_finished_when_the_search_finds_its_number(buyer: Caller, sandbox: Sandbox) -> None:
+    interrupt(buyer, sandbox, "nolabel")
+    ShippingLabel.objects.update(tracking_numbers=[])
+    pass_time()
+    assert reconcile() == {LabelState.GENERATED: 1}
+    assert_bought(buyer, sandbox)
+
+
 def test_a_pdf_that_came_without_a_number_is_the_labels_of_which_the_search_finds_the_number(
     buyer: Caller, sandbox: Sandbox
 ) -> None:
@@ -232,6 +240,14 @@ def test_an_order_of_beta_settles_itself_after_half_an_hour(is_killed: bool, buy
     assert post(buyer, order(BETA), key=KEY).status_code == 201
     pass_time(100_000)
     assert reconcile() == {}
+
+
+def test_an_order_of_beta_whose_pdf_is_stored_is_left(buyer: Caller, sandbox: Sandbox) -> None:
+    """As after the database was restored: its shop may have the label."""
+    storage.store(interrupt(buyer, sandbox, "closemade", order(BETA)), PDF)
+    pass_time(2000)
+    assert reconcile() == {LabelState.UNKNOWN: 1}
+    assert row().idempotency_key == KEY
 
 
 # Leases, and what the storage refused

@@ -131,6 +131,15 @@ def test_a_slip_of_refused_parcels_only_is_refused_and_asked_for_once_for_each(b
     assert packer.get(f"{SLIPS}{slip.id}/pdf/").status_code == 404
 
 
+def test_a_refusal_that_names_no_parcel_is_of_the_whole_slip(buyer: Caller, packer: Client, sandbox: Sandbox) -> None:
+    label = bought(buyer, BETA)
+    sandbox.arm("50031", operation="generateBordereauByParcelsNumbers")
+    ask(packer, label)
+    (slip,) = slips()
+    assert (slip.state, slip.tracking_numbers) == ("refused", label.tracking_numbers)
+    assert "does not know one of the parcels" in slip.refusal
+
+
 def test_after_the_time_limit_a_refused_slip_is_not_asked_for_again(
     buyer: Caller, packer: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +229,16 @@ def test_a_refusal_that_comes_after_the_erasure_is_not_kept(
     monkeypatch.setattr("carriers.beta.client.Beta.deposit_slip", refused)
     ask(packer, label)
     assert slips()[0].refusal == REFUSAL.left
+
+
+def test_a_refusal_of_one_parcel_is_not_kept_where_the_pdf_goes_meanwhile(
+    buyer: Caller, packer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label, strange = bought(buyer, BETA), LabelFactory(shop=buyer.shop, tracking_numbers=["6A00000000017"])
+    during(monkeypatch, making, "ask_without_wrong", before=lambda *_: erasure.remove_pdf(label))
+    ask(packer, label, strange)
+    made, refused = slips()
+    assert (made.has_pdf, refused.refusal) == (False, REFUSAL.left)
 
 
 def test_a_label_whose_pdf_was_removed_is_on_no_slip(buyer: Caller, packer: Client) -> None:
