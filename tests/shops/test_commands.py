@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -9,6 +10,7 @@ from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any, NoReturn
+from unittest.mock import Mock
 
 import orjson
 import pytest
@@ -86,6 +88,7 @@ def test_a_shop_and_a_token_made_by_the_commands_work(transactional_db: None) ->
     assert secret not in err
     token.refresh_from_db()
     assert token.revoked_at is not None
+    assert run_here("revoke_token", token.id) == (0, "", f"Token {token.id} was revoked before.\n")
 
 
 @pytest.mark.parametrize(
@@ -367,6 +370,13 @@ def test_an_operators_name_that_is_not_utf_8_is_still_a_name(db: None, monkeypat
     monkeypatch.setenv("SUDO_USER", "ad\udce9le")
     call("create_shop", "Own")
     assert AuditEntry.objects.get().actor == "ad?le"
+
+
+def test_an_operator_without_a_name_is_recorded_by_the_users_id(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SUDO_USER", raising=False)
+    monkeypatch.setattr("getpass.getuser", Mock(side_effect=KeyError))
+    call("create_shop", "Own")
+    assert AuditEntry.objects.get().actor == f"uid {os.getuid()}"
 
 
 def test_a_database_that_is_none_is_one_line(tmp_path: Path) -> None:
