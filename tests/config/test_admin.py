@@ -18,10 +18,11 @@ from parcels.models import Parcel
 from shops.admin.shops import ShopAdmin
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
+from shops.staff.audit.models import Action, AuditEntry
 from shops.staff.base import LargeTableAdmin
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.support.api import Response, client, logged_in
-from tests.support.desk import FRENCH, give
+from tests.support.desk import FRENCH, act, give
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.support.paths import patterns
 
@@ -336,6 +337,15 @@ def test_a_pages_title_is_the_rows_name_as_it_is_written(root: Client) -> None:
     page = root.get(f"/admin/shops/accesstoken/{quoted(token.id)}/change/").text
     assert re.search(rf">\s*{token.id} checkout\s*</a>", page)
     assert re.search(r">\s*Access tokens\s*</a>", page)
+
+
+def test_a_colleague_who_is_deleted_is_on_record(root: Client) -> None:
+    bob, carol = (User.objects.create_user(name, is_staff=True) for name in ("bob", "carol"))
+    root.post(f"/admin/auth/user/{bob.pk}/delete/", {"post": "yes"})
+    act(root, "delete_selected", carol, post="yes")
+    removed = AuditEntry.objects.filter(action=Action.REMOVED, object_type="auth.user").order_by("id")
+    assert [entry.details["name"] for entry in removed] == ["bob", "carol"]
+    assert not User.objects.filter(username__in=["bob", "carol"]).exists()
 
 
 def test_who_may_change_users_becomes_no_superuser_and_resets_none(root: Client) -> None:

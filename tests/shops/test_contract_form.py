@@ -170,6 +170,10 @@ def test_the_form_refuses_what_the_command_refuses(
     assert not CarrierContract.objects.exists()
 
 
+def test_without_a_carrier_that_alone_is_a_fault(staff: Client, shop: Shop) -> None:
+    assert faults(staff.post(ADD, entered(carrier_code=""))) == {"carrier_code": ["This field is required."]}
+
+
 def test_a_shop_has_one_contract_with_a_carrier(staff: Client, shop: Shop) -> None:
     ContractFactory(shop=shop, carrier_code="beta")
     assert "already exists" in str(faults(staff.post(ADD, entered())))

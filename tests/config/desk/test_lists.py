@@ -110,6 +110,11 @@ def test_a_result_leads_to_the_page_that_its_reader_may_open(shop: Shop) -> None
         assert [link for link in (of_parcel, of_label) if link in page] == links, role
 
 
+def test_a_list_has_an_end(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("config.desk.lists.MAX_LINES", 2)
+    assert "At most 2 numbers at a time." in staff.post(LIST, {"numbers": f"{A}\n{B}\n{A}"}).text
+
+
 def test_who_sees_no_parcels_finds_none_by_a_list(shop: Shop) -> None:
     bought(shop, A)
     import_parcel(shop, trackingId=B, orderNumber="A-1000")

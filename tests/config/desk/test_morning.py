@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from copy import copy
 from datetime import UTC, date, datetime, timedelta
+from smtplib import SMTPRecipientsRefused
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.auth.models import User
@@ -147,6 +149,15 @@ def test_a_mail_server_that_is_away_is_logged_once_a_run_and_asked_again(
     settings.EMAIL_BACKEND = local
     assert at(2026, 3, 28, 7, 15) == 2
     assert at(2026, 3, 28, 7, 30) == 0
+
+
+def test_an_address_that_is_refused_holds_up_no_other_and_is_tried_the_next_day(
+    at: At, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world()
+    reader(), reader("Operations")
+    monkeypatch.setattr(EmailMessage, "send", Mock(side_effect=[SMTPRecipientsRefused({}), 1, 1, 1]))
+    assert [at(2026, 3, 28, 7), at(2026, 3, 28, 7, 15), at(2026, 3, 29, 7)] == [1, 0, 2]
 
 
 def test_staff_choose_it_on_the_first_page_on_record(at: At, settings: Settings) -> None:

@@ -64,6 +64,12 @@ def test_an_account_is_made_without_a_password_and_its_owner_sets_it_once(clock:
     assert link not in str(list(AuditEntry.objects.values()))
 
 
+def test_a_link_is_for_one_colleague() -> None:
+    accounts, bob, carol = member("Accounts"), *(User.objects.create_user(name, is_staff=True) for name in ("bob", "c"))
+    for chosen in ([bob, carol], [User.objects.get(username="accounts")]):
+        assert "Choose one colleague." in act(accounts, "give_password_link", *chosen).text
+
+
 def test_a_link_is_good_for_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
     _, giver = clerks()
     bob = User.objects.create_user("bob", is_staff=True)

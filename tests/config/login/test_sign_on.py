@@ -259,6 +259,14 @@ def test_who_has_an_email_or_a_name_that_no_account_can_have_comes_in_without(
     assert (jane.email, jane.first_name) == ("", "")
 
 
+def test_an_account_is_named_as_the_sub_where_it_can_not_have_the_name(issuer: Issuer) -> None:
+    issuer.claims |= {"preferred_username": "Jane Quibble", "sub": "auth0|1"}
+    assert (sign_on(issuer).status_code, refusals()) == (403, ["sign-on: no name"])
+    issuer.claims["sub"] = "jane-1"
+    assert sign_on(issuer).status_code == 302
+    assert User.objects.get().username == "jane-1"
+
+
 @pytest.mark.both_databases
 @pytest.mark.parametrize("sub", ["s" * 192, "s" * 255, "s\0"], ids=len)  # a `sub` has at most 255 characters
 def test_a_sub_that_can_not_be_kept_is_refused(issuer: Issuer, sub: str) -> None:
@@ -288,6 +296,16 @@ def test_nobody_links_what_is_anothers(issuer: Issuer, clock: Clock) -> None:
     give_password(stranger, "bob")
     for browser in (stranger, client()):  # one without bob's factor, and one without anything
         assert browser.post(LINK)["Location"].startswith("/admin/login/")
+
+
+def test_who_is_deactivated_meanwhile_links_nothing(issuer: Issuer, clock: Clock) -> None:
+    bob = Staff("bob", is_superuser=False).with_app().log_in()
+    led = bob.browser.post(LINK)
+    User.objects.update(is_active=False)
+    answer = bob.browser.get(issuer.authorize(led["Location"]))
+    assert (answer.status_code, refusals()) == (403, ["sign-on: link"])
+    bob.user.refresh_from_db()
+    assert bob.user.has_usable_password()
 
 
 @pytest.mark.parametrize("field", ["is_active", "is_staff"])

@@ -1,10 +1,12 @@
 """The carrier's proof of delivery: a button of the parcel's page, a part of the claim, on record."""
 
 from io import BytesIO
+from unittest.mock import Mock
 
 import pytest
 from pypdf import PdfReader
 
+from carriers.http.transport import UnreadableError
 from parcels.models import Parcel
 from parcels.tracking.events import milliseconds
 from shops.models import Shop
@@ -55,6 +57,13 @@ def test_the_proof_is_asked_for_from_the_parcels_page_and_each_is_on_record(deli
 def test_the_claim_has_the_proof_behind_its_text(delivered: None) -> None:
     text = text_of(member("Support").get(f"{PAGE}claim/"))
     assert text.index("The carrier's proof follows.") < text.index("Preuve de livraison")
+
+
+def test_a_proof_that_can_not_be_read_is_no_part_of_the_claim(delivered: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("carriers.pdf.rewritten", Mock(side_effect=UnreadableError("the labels cannot be merged")))
+    staff = member("Support")
+    assert "The carrier's proof cannot be read." in text_of(staff.get(f"{PAGE}claim/"))
+    assert "gives no proof of this delivery now." in staff.get(f"{PAGE}proof/", follow=True).text
 
 
 def test_a_claims_sender_is_that_of_the_label(shop: Shop) -> None:
