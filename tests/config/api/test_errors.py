@@ -86,6 +86,14 @@ def test_an_unexpected_failure_tells_nothing(
     assert response.get("RateLimit", "").startswith('"shop";') == is_in_view
 
 
+@pytest.mark.parametrize("path", [SEARCH, "/files/labels/2026/11/1"])
+def test_a_failure_outside_of_every_view_has_the_same_shape(
+    path: str, own: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("config.api.middleware.resolve", Mock(side_effect=RuntimeError("10.0.0.7")))
+    assert_error(own.get(path), 500, UNEXPECTED)
+
+
 def test_an_unexpected_failure_is_logged_with_its_request(own: Caller, caplog: pytest.LogCaptureFixture) -> None:
     with broken_database():
         own.get(PARCELS + "N1")
