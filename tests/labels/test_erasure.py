@@ -271,6 +271,20 @@ def test_a_storage_that_is_down_leaves_every_row_as_it_is(
     assert traces() == []
 
 
+def test_a_storage_that_goes_down_meanwhile_leaves_every_row_as_it_is(
+    own: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parcel_of_the_person(own.shop)
+    label_of_the_person(own.shop)
+    before = everything()
+    with monkeypatch.context() as patch:
+        patch.setattr(storage, "delete", Mock(side_effect=storage.StorageError("EIO")))
+        with pytest.raises(CommandError, match=r"can't be reached \(EIO\): only some PDFs were removed; run it again"):
+            run("own", EMAIL)
+    assert everything() == before
+    assert run("own", EMAIL) == ["1 parcel", "1 label", "1 PDF"]
+
+
 def test_a_run_broken_off_after_the_pdfs_is_finished_by_the_next(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     parcel_of_the_person(own.shop)
     label_of_the_person(own.shop, recipient=RECIPIENT, order_id=parcel_of_the_person(own.shop)["orderId"])
