@@ -1,10 +1,13 @@
 """A label is retrieved by its id: the same answer, a fresh URL, and no other shop's labels."""
 
+from unittest.mock import Mock
 from urllib.parse import quote
 
 import pytest
 
 from labels.models import LabelState
+from labels.pdfs import storage
+from tests.labels.conftest import assert_coded
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.orders import PRODUCT, order, post, weighing
 from tests.support.api import Caller, Clock, assert_error, client, without_timestamp
@@ -56,6 +59,14 @@ ODD = [
     *("x", ".", "..", "%", "*", "'", '"', "\\", "\0", "a\0b", "\n", " ", "é", "\U0001f600", "\u202e", "null", "-1"),
     *("x" * 5000, "1 OR 1=1", "%00", "{id} ", " {id}", "{id}\n", "{id}\0", "{id}.pdf", "{id};x", "{lower}"),
 ]
+
+
+def test_a_url_that_can_not_be_signed_now_is_an_error_to_try_again_after(
+    buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label_id = post(buyer, order()).json()["id"]
+    monkeypatch.setattr(storage, "signed_url", Mock(side_effect=storage.StorageError("NoCredentialsError")))
+    assert_coded(buyer.get(path(label_id)), 500, "LABEL_STORAGE_UNAVAILABLE")
 
 
 def test_an_odd_id_is_a_label_that_is_missing(buyer: Caller) -> None:

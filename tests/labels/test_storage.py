@@ -153,6 +153,7 @@ def test_storing_a_pdf_again_changes_nothing(kept: str, buyer: Caller) -> None:
     before = fetch(url).content
     storage.store(row(), before)
     assert fetch(url).content == before
+    assert storage.read(f"{row().pdf_key}0") is None
 
 
 # A bucket that is down

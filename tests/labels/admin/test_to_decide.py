@@ -159,6 +159,15 @@ def test_a_cancellation_is_tried_by_itself_for_an_hour(staff: Client, shop: Shop
     assert future(staff) == "Nothing more: alpha could not cancel it within an hour."
 
 
+def test_a_host_whose_clock_is_off_settles_nothing(
+    sandbox: Sandbox, staff: Client, buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = bought_unknown(buyer, "alpha", "FAULT NOLABEL")
+    monkeypatch.setattr("shops.db.clock.is_host_off", lambda: True)
+    assert "clock is off, so it settles no label." in decide(staff, label, "ask").text
+    assert label.state == LabelState.UNKNOWN
+
+
 def test_asking_now_settles_what_the_carrier_knows(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
     label = bought_unknown(buyer, "alpha", "FAULT NOLABEL")
     ShippingLabel.objects.update(ask_again_at=timezone.now() + ASK_AGAIN_AFTER)
