@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import logging
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from config.ops.log_writer import NO_ROOM, NOT_WRITTEN, LineWriter
+from config.ops.log_writer import NO_ROOM, NOT_WRITTEN, Handler, LineWriter
 from tests.labels.test_metrics import value
 from tests.support.http import Connection
 from tests.support.processes import ROOT, Server, environment
@@ -67,6 +68,12 @@ def test_what_can_not_be_written_is_counted(pipe: tuple[int, int]) -> None:
     os.close(pipe[0])
     lines.put("nobody reads")
     lines.flush(WAIT_TIMEOUT_S)
+    assert dropped(NOT_WRITTEN) == before + 1
+
+
+def test_what_can_not_be_formatted_is_counted_and_breaks_nothing() -> None:
+    before = dropped(NOT_WRITTEN)
+    Handler().emit(logging.makeLogRecord({"msg": "%d", "args": ("a text",)}))
     assert dropped(NOT_WRITTEN) == before + 1
 
 
