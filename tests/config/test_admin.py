@@ -154,6 +154,12 @@ def test_a_question_about_as_many_rows_as_may_be_chosen_is_answered(
     assert "what was chosen is no longer in this list" in page.text
 
 
+def test_a_file_is_not_narrowed_by_what_its_list_does_not_offer(root: Client) -> None:
+    answer = root.get("/admin/parcels/parcel/export.csv", {"unknown": "1"})
+    assert answer.status_code == 400
+    assert "This list has no such filter." in answer.text
+
+
 def test_no_day_fails_a_list(root: Client) -> None:
     numbers = {"numbers": "XU952350871FR", "column": "weight"}
     for day in ("0001-01-01", "9999-12-31"):

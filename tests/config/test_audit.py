@@ -310,6 +310,14 @@ def test_the_log_is_searched_by_person_customer_and_object_and_filtered() -> Non
     assert all(entry.get_deferred_fields() == {"search_words"} for entry in undrawn(clerk, AUDIT)["cl"].result_list)
 
 
+def test_what_was_done_with_a_kind_that_is_gone_is_still_shown() -> None:
+    facts: dict[str, Any] = {"object_type": "gone.thing", "object_id": "1", "changes": {"name": ["before", "after"]}}
+    entry = AuditEntry.objects.create(actor="ada", action=Action.CHANGED, **facts)
+    text = unescape(member("Accounts").get(page_of(entry)).text)
+    assert "gone.thing 1" in text
+    assert "before → after" in text
+
+
 def test_a_value_that_is_empty_is_shown_as_none() -> None:
     clerk, endpoint = member("Accounts"), rows()["shops.webhookendpoint"]
     made = record(Action.ADDED, on=endpoint, changes=of_new(endpoint, "event_types"))

@@ -4,7 +4,7 @@ import re
 import time
 from datetime import datetime, timedelta
 from typing import Any
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 from prometheus_client import REGISTRY
@@ -290,6 +290,15 @@ def test_while_the_counter_store_is_away_each_process_keeps_its_own_answers(
     before = find(asker, RELAIS)
     assert before.status_code == 200
     assert find(asker, RELAIS).json() == before.json()
+
+
+def test_a_counter_store_that_goes_away_meanwhile_fails_no_search_and_no_order(
+    buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "answering_store", Mock(side_effect=OSError))
+    (point, *_) = found(buyer, RELAIS)
+    answer = post(buyer, order(RELAIS["productCode"], pickupPointCode=point["pickupPointCode"]))
+    assert answer.status_code == 201
 
 
 def test_a_full_bulkhead_is_over_soon(asker: Caller, one_at_a_time: None) -> None:

@@ -11,10 +11,12 @@ from io import BytesIO, RawIOBase, StringIO
 from itertools import product
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import transaction
+from django.db import OperationalError, transaction
+from psycopg.errors import DeadlockDetected
 
 from parcels.importing.numbers import lock_imports
 from parcels.importing.reading import BATCH_SIZE, MAX_LINE_BYTES, read_lines
@@ -233,3 +235,13 @@ def test_strict_is_the_default_and_an_option_that_excludes_the_other(own: Caller
         with pytest.raises(CommandError, match="1 bad line: nothing was imported"):
             call("own", line() + b"\n{}\n", tmp_path, **options)
     assert Parcel.objects.count() == 0
+
+
+@pytest.mark.any_database
+def test_an_import_that_is_undone_for_another_shops_is_one_line(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    undone = OperationalError()
+    undone.__cause__ = DeadlockDetected()
+    monkeypatch.setattr("parcels.importing.reading.write", Mock(side_effect=undone))
+    code, out, err = run_here("import_parcels", "own", "-", stdin=line())
+    assert (code, out) == (1, "")
+    assert err == ("CommandError: another process writes some of these parcels: nothing was imported, import again\n")

@@ -6,10 +6,13 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
+from psycopg.errors import LockNotAvailable
 
 from carriers.client import Service
+from labels.lifecycle import decisions
 from labels.lifecycle.leases import ASK_AGAIN_AFTER
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel, lease
@@ -157,6 +160,15 @@ def test_a_cancellation_is_tried_by_itself_for_an_hour(staff: Client, shop: Shop
     )
     ShippingLabel.objects.update(cancel_requested_at=until - timedelta(hours=3))
     assert future(staff) == "Nothing more: alpha could not cancel it within an hour."
+
+
+def test_a_label_that_is_held_for_long_is_said_to_be(
+    staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = OperationalError()
+    held.__cause__ = LockNotAvailable()
+    monkeypatch.setattr(decisions, "mark_as_not_made", Mock(side_effect=held))
+    assert "It is held by another process" in decide(staff, unknown(shop), "not-made").text
 
 
 def test_a_host_whose_clock_is_off_settles_nothing(
