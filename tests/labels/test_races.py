@@ -178,21 +178,27 @@ def test_a_label_that_a_retry_finished_and_the_shop_cancelled_is_told_as_cancell
 
 
 @pytest.mark.parametrize(
-    ("state", "code"),
-    [(LabelState.FAILED, "ALPHA_UNAVAILABLE"), (LabelState.UNKNOWN, "ALPHA_OUTCOME_UNKNOWN")],
+    ("carrier", "state", "code"),
+    [
+        ("alpha", LabelState.FAILED, "ALPHA_UNAVAILABLE"),
+        ("alpha", LabelState.UNKNOWN, "ALPHA_OUTCOME_UNKNOWN"),
+        ("beta", LabelState.FAILED, "BETA_UNAVAILABLE"),
+    ],
 )
 def test_a_label_that_comes_after_its_order_was_settled_is_cancelled(
-    state: LabelState, code: str, buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    carrier: str, state: LabelState, code: str, buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Others have found nothing, or are cancelling what they have found."""
+    """Others have found nothing, or are cancelling what they have found; at beta nothing is billed."""
     settled = {"state": state, "cancel_requested_at": timezone.now()}
     late = partial(ShippingLabel.objects.update, **settled)
-    during(monkeypatch, client("alpha", is_test=False), "create_label", after=lambda _: late())
-    message = assert_coded(post(buyer, order(), key=KEY), 502, code)
+    during(monkeypatch, client(carrier, is_test=False), "create_label", after=lambda _: late())
+    message = assert_coded(post(buyer, order(PRODUCT[carrier]), key=KEY), 502, code)
     assert "its label came after the order had been settled, and is cancelled" in message
     pass_time(600)
     assert reconcile() == {LabelState.FAILED: 1}
-    assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made()] == [True]
+    assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made()] == [carrier == "alpha"]
+    pass_time(600)
+    assert reconcile() == {}
 
 
 # Clocks that are off

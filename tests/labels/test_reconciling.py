@@ -124,6 +124,19 @@ def test_what_the_carrier_reserved_was_made_though_its_search_is_silent(
     assert list(ShippingLabel.objects.needing_decision()) == [label]
 
 
+def test_a_pdf_that_is_fetched_while_the_storage_is_down_is_kept(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupt(buyer, sandbox, "nolabel")
+    pass_time()
+    with monkeypatch.context() as patch:
+        patch.setattr(storage, "write", Mock(side_effect=storage.StorageError("ENOSPC")))
+        assert reconcile() == {LabelState.RECEIVED: 1}
+    pass_time()
+    assert reconcile() == {LabelState.GENERATED: 1}
+    assert_bought(buyer, sandbox)
+
+
 def test_what_is_reserved_is_finished_when_the_search_finds_its_number(buyer: Caller, sandbox: Sandbox) -> None:
     interrupt(buyer, sandbox, "nolabel")
     ShippingLabel.objects.update(tracking_numbers=[])
