@@ -17,7 +17,7 @@ from tests.labels.orders import order, post
 from tests.support.api import Caller, Nobody, assert_error, client, without_timestamp
 from tests.support.cases import in_one_test
 from tests.support.factories import AccessTokenFactory
-from tests.support.paths import SHIPMENTS
+from tests.support.paths import POINTS, SHIPMENTS
 
 pytestmark = pytest.mark.any_database
 
@@ -26,7 +26,7 @@ MAX_BYTES = 64 * 1024
 BODY = orjson.dumps(order())
 REALM = 'Bearer realm="parcel-service"'
 NO_TOKENS = [lambda: "x", lambda: "a b", ""]
-ENDPOINTS = [("POST", SHIPMENTS), ("GET", LABEL), ("HEAD", LABEL)]
+ENDPOINTS = [("POST", SHIPMENTS), ("GET", LABEL), ("HEAD", LABEL), ("GET", POINTS)]
 
 
 @in_one_test("method, path", ENDPOINTS)
