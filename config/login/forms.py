@@ -20,6 +20,7 @@ class CountedCode(BaseAuthenticateForm):
         count_code(self.user)
         code: str = super().clean_code()
         if self.authenticator.type == Authenticator.Type.TOTP and not use_code(self.authenticator, code):
+            self._emit_authentication_failed(self.authenticator)
             raise get_adapter().validation_error("incorrect_code")
         return code
 

@@ -12,6 +12,7 @@ from pytest_django.fixtures import Settings
 from config.login import factors
 from config.login.forms import TOTPForm
 from config.login.urls import urlpatterns
+from shops.staff.audit.models import AuditEntry
 from tests.config.login.staff import CODE, FACTORS, LOGIN, Staff, give_password
 from tests.config.test_admin import admin_paths
 from tests.labels.gates import during
@@ -87,6 +88,8 @@ def test_a_code_is_taken_once_by_all_processes(ada: Staff, clock: Clock) -> None
     ada.browser = client()
     ada.give_password()
     assert "Incorrect code" in ada.give_code(used).text
+    entry = AuditEntry.objects.latest("id")
+    assert (entry.action, entry.actor, entry.details) == ("sign_in_failed", "ada", {"reason": "totp"})
     earlier = ada.code(-1)
     assert "Incorrect code" in ada.give_code(earlier).text
     clock.tick(30)
