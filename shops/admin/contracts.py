@@ -95,7 +95,8 @@ class CarrierContractAdmin(OfShopAdmin[CarrierContract]):
         return answer
 
     def save_model(self, request: HttpRequest, obj: CarrierContract, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
-        accounts.save(obj, secret=form.new_secret or None, pickup_secret=form.new_pickup_secret or None)
+        if form.changed_data:
+            accounts.save(obj, secret=form.new_secret or None, pickup_secret=form.new_pickup_secret or None)
 
     # The kind of secret: beta gives up passwords.
     signs_in_with = column(

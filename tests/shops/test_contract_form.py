@@ -56,6 +56,13 @@ def test_a_contract_is_added_with_products_and_overrides(staff: Client, shop: Sh
     assert (made.shop, made.credentials.password, made.customs_hs_code) == (shop, PASSWORD["alpha"], "340600")
 
 
+def test_a_contract_that_is_saved_as_it_was_is_not_updated(staff: Client, shop: Shop) -> None:
+    contract = ContractFactory(shop=shop)
+    change(staff, contract, **GOODS, label_format=contract.label_format)
+    assert AuditEntry.objects.filter(action=Action.CHANGED).count() == 0
+    assert CarrierContract.objects.get().updated_at == contract.updated_at
+
+
 @pytest.mark.real_services
 @pytest.mark.django_db(transaction=True)
 def test_one_that_a_colleague_adds_at_the_same_moment_is_an_error_of_the_form(
