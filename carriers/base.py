@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, ClassVar, Final
 
-from carriers.client import Client, Limits, Observer, Service, logger
+from carriers.client import Client, Limits, Observer, Service
 from carriers.customs import Goods
 from carriers.data import rows_of
-from carriers.errors import CarrierError, CarrierUnavailable
+from carriers.errors import CarrierError, CarrierUnavailable, NotWritten
 from carriers.http.connections import Deadline
 from carriers.http.transport import Transport
 from carriers.itinerary import shipping_day
@@ -139,8 +139,7 @@ class Carrier(Client):
         except CarrierError:
             raise
         except Exception as error:
-            logger.exception("order not written", extra={"carrier": self.name, "label": shipment.id})
-            raise CarrierUnavailable(self.name, "the service could not write the order") from error
+            raise NotWritten(self.name, "the service could not write the order") from error
 
     @abstractmethod
     def _message(self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> Any:

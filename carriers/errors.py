@@ -9,6 +9,7 @@ CarrierError
 │   ├── CredentialsRejected    the contract's account number, password or key
 │   └── CancellationRefused    the parcel cannot be cancelled, or not yet
 ├── CarrierUnavailable         nothing was made, a retry is safe
+│   └── NotWritten             a fault of ours, before anything was sent
 └── OutcomeUnknown             the carrier may have made a parcel: never send the request again
 """
 
@@ -142,6 +143,10 @@ class CarrierUnavailable(CarrierError):  # noqa: N818 - named for what happened
 
     code_suffix = "UNAVAILABLE"
     summary = "The carrier is unavailable"
+
+
+class NotWritten(CarrierUnavailable):
+    """A fault of ours, which is the cause, kept the order from being written: the carrier was not asked."""
 
 
 class OutcomeUnknown(CarrierError):  # noqa: N818 - named for what happened

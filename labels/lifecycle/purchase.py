@@ -20,7 +20,7 @@ from django.db.models import Exists
 
 from carriers.base import Carrier
 from carriers.client import Service, calls_for
-from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, Rejected
+from carriers.errors import CarrierError, CarrierUnavailable, NotWritten, OutcomeUnknown, Rejected
 from carriers.http.connections import Deadline
 from carriers.shipment import PurchasedLabel, Shipment
 from labels import metrics
@@ -233,6 +233,9 @@ def call(label: ShippingLabel, ordered: Shipment, talk: Conversation) -> Purchas
     try:
         with calls_for(label.id):
             return talk.carrier.create_label(ordered, talk.credentials, deadline_within_lease(label, talk.carrier))
+    except NotWritten as error:  # answered and counted as any fault of ours
+        outcomes.fail_during_request(label, error)
+        raise (error.__cause__ or error) from None
     except CarrierError as error:
         raise outcomes.fail_during_request(label, error) from error
     except Exception as error:  # a fault of ours, maybe after the carrier was asked
