@@ -53,8 +53,8 @@ def moved_days(days: list[date], last: datetime | None) -> list[date]:
     """
     today, last_day = days[-1], last and day_of(last)
     first = days[0] if last_day == today else min(last_day or today, (today - LOOK_BACK).replace(day=1))
-    if before := removed_before():  # of its day some parcels are gone
-        first = max(first, next_day(day_of(before)))
+    if before := removed_before():  # of its day some parcels are gone; a clock that was ahead may have noted any day
+        first = min(today, max(first, next_day(day_of(before))))
     return last_days(today, (today - first).days + 1)
 
 

@@ -10,6 +10,7 @@ from config.retention import apply_retention
 from parcels.figures.counting import recount
 from parcels.figures.models import DayFigure, ParcelFigure, TrackingFigure
 from parcels.models import Parcel, TrackingNumber
+from parcels.personal_data.retention import remove_parcels
 from parcels.tracking.events import milliseconds
 from shops.models import Shop
 from shops.staff import days, figures
@@ -125,6 +126,14 @@ def test_a_day_keeps_its_figures_though_a_later_setting_would_have_kept_its_parc
     list(apply_retention())
     recount()
     assert DayFigure.objects.get(delivered__gt=0).day == days.day_of(timezone.now() - timedelta(days=12))
+
+
+def test_today_is_counted_though_a_removal_was_noted_by_a_clock_that_was_ahead(shop: Shop) -> None:
+    remove_parcels(before=timezone.now() + timedelta(days=5), batch_size=5, is_dry_run=False)
+    at = ms_ago(0)
+    import_parcel(shop, createdAt=at, lastStatus="DELIVERED", lastStatusUpdatedAt=at, deliveryDate=at, updatedAt=at)
+    recount()
+    assert DayFigure.objects.get(delivered__gt=0).day == days.today()
 
 
 def followed(shop: Shop, *, created: float, event: float | None = None, **fields: Any) -> None:
