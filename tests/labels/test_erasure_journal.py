@@ -97,6 +97,14 @@ def test_the_journal_names_nobody_and_outlives_a_rotation_of_keys(own: Caller, s
     assert recover()[0] == "1 parcels erased again"
 
 
+def test_what_the_journal_can_not_note_is_not_erased(own: Caller, folder: Path) -> None:
+    import_parcel(own.shop, customerEmail=EMAIL)
+    folder.write_text("no folder")
+    with pytest.raises(CommandError, match="nothing was changed"):
+        erase(own)
+    assert Parcel.objects.get().customer_email == EMAIL
+
+
 def test_in_a_folder_that_is_not_mounted_nothing_is_erased_and_a_repetition_erases_all(
     own: Caller, folder: Path
 ) -> None:
