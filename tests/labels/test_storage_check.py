@@ -171,6 +171,12 @@ def test_a_bad_month_is_one_line(since: str, problem: str, db: None) -> None:
     assert check("--since", since) == ([], f"--since: {problem}")
 
 
+def test_a_storage_that_is_down_is_one_line(own: Caller, folder: Path) -> None:
+    LabelFactory(shop=own.shop)
+    folder.rename(folder.with_name("unmounted"))
+    assert check() == ([], "the storage can't be reached (ENOENT)")
+
+
 @pytest.mark.any_database
 def test_a_difference_is_an_exit_code_for_a_scheduler(own: Caller, transactional_db: None, folder: Path) -> None:
     assert run_here("check_labels", "--since", THIS_MONTH) == (0, "", "")
