@@ -86,13 +86,13 @@ def read_terminal(shown: RawIOBase) -> bytes:
 def test_bad_lines_are_listed_on_standard_error_and_the_rest_is_imported_on_request(
     options: list[str], code: int, count: int, last: str, transactional_db: None, own: Caller
 ) -> None:
-    content = (DATA / "bad_lines.ndjson").read_bytes() + line() + b"\n"
+    content = (DATA / "bad_lines.ndjson").read_bytes() + line(id="é") + b"\n"
     ended, out, err = run_here("import_parcels", "own", "-", *options, stdin=content)
     assert (ended, out) == (code, f"{count}\n" if count else "")
     lines = err.splitlines()
     assert [text.partition(":")[0] for text in lines[:-1]] == [f"line {number}" for number in range(1, 24)]
     assert lines[-1] == last
-    assert Parcel.objects.count() == count
+    assert Parcel.objects.filter(id="é").count() == Parcel.objects.count() == count
 
 
 @contextmanager

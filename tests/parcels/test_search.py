@@ -41,8 +41,9 @@ def test_a_text_matches_exactly(field: str, own: Caller) -> None:
     column = {"orderName": "orderNumber", "email": "customerEmail"}[field]
     for text in TEXTS:
         import_parcel(own.shop, id=f"<{text}>", **{column: text})
-    found = {text: ids(own.search(**{field: text})) for text in TEXTS}
-    assert found == {text: [f"<{text}>"] for text in TEXTS}
+    import_parcel(own.shop, orderNumber="", customerEmail=None)
+    found = {text: ids(own.search(**{field: text})) for text in (*TEXTS, "None", "null")}
+    assert found == {text: [f"<{text}>"] for text in TEXTS} | {"None": [], "null": []}
 
 
 def test_a_plus_in_the_query_is_a_space_unless_it_is_encoded(own: Caller) -> None:

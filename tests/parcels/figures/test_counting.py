@@ -100,6 +100,13 @@ def test_days_of_months_without_a_count_are_counted_by_the_next(shop: Shop) -> N
     assert DayFigure.objects.get(delivered=1).day == days.day_of(timezone.now() - timedelta(days=110))
 
 
+def test_a_day_whose_parcels_may_be_removed_by_their_age_keeps_its_figures(shop: Shop, settings: Any) -> None:
+    settings.KEEP_PARCELS_DAYS = 10
+    DayFigure.objects.create(day=days.today() - timedelta(days=11), shop=shop, carrier_code="beta", delivered=7)
+    recount()
+    assert DayFigure.objects.get().delivered == 7
+
+
 def test_a_day_keeps_its_figures_when_some_of_its_parcels_are_removed_by_their_age(shop: Shop, settings: Any) -> None:
     at = ms_ago(10)
     for updated_at in (at, ms_ago(9)):
