@@ -41,6 +41,8 @@ def test_a_password_alone_reaches_no_page(db: None) -> None:
         for method in ("get", "post"):
             answer = getattr(newcomer.browser, method)(path)
             assert (answer.status_code, answer.headers["Location"]) == (302, FACTORS), path
+        stranger = client().get(path)
+        assert stranger.headers.get("Location", "").startswith("/admin/login/"), (path, stranger.status_code)
 
 
 def test_a_newcomer_sets_up_an_app_and_is_in(clock: Clock, transactional_db: None) -> None:
