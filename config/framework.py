@@ -74,7 +74,6 @@ TEMPLATES = [
 # PDFs that staff upload when they adopt a label, together, and the whole form. Uploads stay in memory.
 MAX_UPLOAD_BYTES = 10 * 1024 * 1024  # a label has about 50 kB a page
 DATA_UPLOAD_MAX_MEMORY_SIZE = FILE_UPLOAD_MAX_MEMORY_SIZE = MAX_UPLOAD_BYTES + 1024 * 1024
-DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000  # a question about 500 labels sends two of each, and an action takes all tokens
 LANGUAGE_CODE = "en-gb"
 LANGUAGES = [("en-gb", "English"), ("fr", "Français")]  # of the staff's pages (config.desk.locale)
 LOCALE_PATHS = [Path(__file__).with_name("locale")]

@@ -40,6 +40,7 @@ STATE = Case(
     When(shop__is_active=False, then=Value("shop inactive")),
     default=Value("valid"),
 )
+MAX_TOKENS = 500  # Django reads at most 1,000 fields of a form
 REVOKE = Question(
     title=gettext_lazy("Revoke access tokens"),
     explanation=format_lazy(
@@ -49,6 +50,7 @@ REVOKE = Question(
     none=gettext_lazy("The selected tokens were revoked before."),
     why_not=revoked_before,
     button=gettext_lazy("Revoke"),
+    limit=MAX_TOKENS,
 )
 STATES = {name: (gettext_lazy(name.capitalize()), methodcaller("filter", state=name)) for name in COLOURS}
 
@@ -98,6 +100,7 @@ class AccessTokenAdmin(WithState, IssuedAdmin[AccessToken]):
     search_fields = ("id", "name", "shop__name")
     search_help_text = gettext_lazy("Id, name or shop, or a token itself")
     actions = ("give", "revoke")
+    too_many = gettext_lazy("Choose at most {limit} tokens. Nothing was done.")
     export_columns = read_columns(__file__, "accesstoken")
     change_form_outer_after_template = "shops/revoke_button.html"
 

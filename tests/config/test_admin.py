@@ -137,23 +137,6 @@ def test_a_list_is_narrowed_and_sorted_by_what_it_offers_and_by_nothing_else(
             assert order in offered or column in model_admin.sortable_by, column
 
 
-@pytest.mark.parametrize(
-    ("path", "action", "fields_of_each", "count"),
-    [
-        ("labels/shippinglabel", "print_selected", ("_selected_action", "seen"), 499),  # one of 500 is left out
-        ("labels/shippinglabel", "make_slip", ("_selected_action", "seen"), 499),
-        ("shops/accesstoken", "revoke", ("_selected_action",), 2000),
-    ],
-)
-def test_a_question_about_as_many_rows_as_may_be_chosen_is_answered(
-    root: Client, path: str, action: str, fields_of_each: tuple[str, ...], count: int
-) -> None:
-    answered: dict[str, Any] = {"csrfmiddlewaretoken": "x", "action": action, "is_confirmed": "yes"}
-    answered |= {name: [f"{number:064}" for number in range(count)] for name in fields_of_each}
-    page = root.post(f"/admin/{path}/", answered, follow=True)
-    assert "what was chosen is no longer in this list" in page.text
-
-
 def test_a_file_is_not_narrowed_by_what_its_list_does_not_offer(root: Client) -> None:
     answer = root.get("/admin/parcels/parcel/export.csv", {"unknown": "1"})
     assert answer.status_code == 400

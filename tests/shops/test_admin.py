@@ -6,6 +6,7 @@ from unittest.mock import Mock
 
 import orjson
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import Group, User
 from django.contrib.sessions.models import Session
 from django.db import OperationalError, transaction
@@ -14,7 +15,7 @@ from django.test import Client
 from config.admin import UserAdmin
 from shops import tokens
 from shops.admin.shops import ShopAdmin
-from shops.admin.tokens import AccessTokenAdmin
+from shops.admin.tokens import MAX_TOKENS, REVOKE, AccessTokenAdmin
 from shops.models import AccessToken, Shop
 from shops.staff.audit.models import AuditEntry
 from tests.labels.gates import during
@@ -23,7 +24,8 @@ from tests.shops.commands import call
 from tests.support.api import client, logged_in, query_count
 from tests.support.audit import changes, note
 from tests.support.cases import in_one_test
-from tests.support.desk import seen
+from tests.support.desk import act, seen
+from tests.support.factories import AccessTokenFactory
 from tests.support.markup import parsed
 from tests.support.sql import WAITING, value
 from tests.support.threads import Elsewhere, Threads
@@ -216,6 +218,16 @@ def test_of_two_who_revoke_a_token_at_once_one_is_on_record(
     during(monkeypatch, AccessTokenAdmin, "choice", after=lambda _: colleague.post(TOKENS, form))
     assert "none, as they were revoked before" in staff.post(TOKENS, form, follow=True).text
     assert [(entry.actor, entry.object_id) for entry in changes()] == [("bea", token.id)]
+
+
+def test_no_more_tokens_are_revoked_at_a_time_than_a_form_may_have(
+    staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert MAX_TOKENS + 10 < settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+    monkeypatch.setattr(REVOKE, "limit", 1)
+    chosen = AccessTokenFactory.create_batch(2, shop=shop)
+    assert "Choose at most 1 tokens. Nothing was done." in act(staff, "revoke", *chosen, is_confirmed="yes").text
+    assert not changes()
 
 
 def test_a_question_and_its_act_lead_back_to_the_list_as_it_was_filtered(staff: Client, shop: Shop) -> None:
